@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { type AgentCommandOptions, agentCommand } from "./agent/options.js";
 import { endProcess } from "./ui/end-process.js";
 import { runProgram } from "./ui/run-program.js";
@@ -31,4 +30,4 @@ async function parse(): Promise<void> {
   }).parseAsync();
 }
 
-await runProgram("compute-agent", parse);
+void runProgram("compute-agent", parse);

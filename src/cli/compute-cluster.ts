@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { Command } from "commander";
 import { runProgram } from "./ui/run-program.js";
 import { version } from "./ui/version.js";
@@ -7,6 +6,7 @@ import { version } from "./ui/version.js";
 const COMMANDS = {
   up: async () => (await import("./cluster/up.js")).upCommand(),
   status: async () => (await import("./cluster/status.js")).statusCommand(),
+  host: async () => (await import("./cluster/host/host-command.js")).hostCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
   drill: async () => (await import("./cluster/drill/drill-command.js")).drillCommand(),
@@ -16,6 +16,8 @@ const COMMANDS = {
   apply: async () => (await import("./cluster/apply.js")).applyCommand(),
   manage: async () => (await import("./cluster/manage.js")).manageCommand(),
   placement: async () => (await import("./cluster/placement.js")).placementCommand(),
+  tls: async () => (await import("./cluster/tls/tls-command.js")).tlsCommand(),
+  join: async () => (await import("./cluster/join.js")).joinCommand(),
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;
 
@@ -41,4 +43,4 @@ function inheriting(command: Command, parent: Command): Command {
   return command;
 }
 
-await runProgram("compute-cluster", parse);
+void runProgram("compute-cluster", parse);

@@ -15,7 +15,8 @@ export interface ClusterPlacement {
   readonly access: PlacementAccess;
   /** What is to be mounted; nothing when Placement is elsewhere. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
-  readonly agentAccess: () => Promise<{
+  /** @param origin where the agent found the control plane: so does it find the embedded Placement */
+  readonly agentAccess: (origin: string) => Promise<{
     readonly endpoint: string;
     readonly token: string;
     readonly expiresAt: number;
@@ -38,6 +39,7 @@ export function embeddedPlacement(options: {
     random: runtime.random,
     logger: runtime.logger.child({ service: "placement" }),
     database: store.database.file,
+    servers: runtime.servers,
     auth: {
       strategy: "keystone",
       authenticate: (token) => (token === undefined ? undefined : identity.validate(token)),
@@ -58,7 +60,7 @@ export function embeddedPlacement(options: {
       };
     }),
     services: { "/placement": service.handle },
-    agentAccess: async () => ({ endpoint: `${rootUrl()}/placement`, ...token() }),
+    agentAccess: async (origin) => ({ endpoint: `${origin}/placement`, ...token() }),
   };
 }
 

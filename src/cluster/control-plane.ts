@@ -8,6 +8,7 @@ import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
 import type { HolderListener } from "./conductor/host-leases.js";
+import type { HostSupervisor } from "./conductor/host-supervisor.js";
 import { OwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { TaskRunner } from "./conductor/task-runner.js";
@@ -19,8 +20,9 @@ import { openstackError } from "./http/openstack-error.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
 import { ensureJoinToken } from "./local/join-token.js";
-import type { StateDir } from "./local/state-dir.js";
+import type { ClusterInfo, StateDir } from "./local/state-dir.js";
 import { ensureUsable } from "./local/usable-state-dir.js";
+import { type OutsideDoor, openOutsideDoor } from "./outside-door.js";
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
@@ -44,12 +46,16 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly upstreamQuirks: ReadonlySet<string>;
   /** Refuses to start while a nova-compute is older (spec 1.2); absent: works with any. */
   readonly oldestServiceVersion?: number;
+  /** A second door, for other machines. Default: none. */
+  readonly outside?: OutsideDoor;
   /** Nodes that the embedded Ironic has at least. Default 0. */
   readonly ironicNodes?: number;
   /** A Placement that runs elsewhere. Default: the embedded one. */
   readonly placement?: PlacementAccess;
   /** Hears of each agent that takes or leaves a host. */
   readonly onHolder?: HolderListener;
+  /** What starts and ends the agents' processes, if this process knows. */
+  readonly supervisor?: HostSupervisor;
 }
 
 /** @internal for tests */
@@ -119,8 +125,10 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
     joinToken,
     placementAccess: placement.agentAccess,
+    imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...identity.issueServiceToken("nova") }),
     onTask: wake,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
+    ...(options.supervisor === undefined ? {} : { supervisor: options.supervisor }),
   });
   const tasks = new TaskRunner({
     store,
@@ -154,6 +162,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   const apis = createApis({
     runtime: { ...runtime, logger: logger.child({ service: "compute-api" }) },
     digests,
+    imageFolder: directory.glance,
     identity,
     store,
     bus: conductor.bus,
@@ -169,16 +178,15 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     reclaimInstanceInterval: options.reclaimInstanceInterval,
   });
 
-  const listener = await runtime.servers.listen({
-    port: options.port,
-    services: { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
-    sockets: conductor.sockets,
-    refuse: openstackError,
-  });
+  const mounted = { ...apis.services, "/baremetal": ironic.handle, ...placement.services };
+  const doors = { services: mounted, sockets: conductor.sockets, refuse: openstackError };
+  const listener = await runtime.servers.listen({ port: options.port, ...doors });
   opened.add(() => listener.close());
+  const outside = options.outside && (await openOutsideDoor(options.outside, doors, runtime));
+  opened.add(async () => outside?.close());
   opened.add(() => conductor.stop());
   url = listener.url;
-  await tellWhere(url, identity, options);
+  await tellWhere({ url, ...(outside && { outside: outside.url }) }, identity, options);
   // Nothing fails from here on.
   tasks.start();
   ironic.start();
@@ -186,22 +194,29 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   return {
     /** `http://127.0.0.1:8774` */
     url,
+    /** Where other machines find it: `https://192.0.2.2:8775`; undefined: nowhere. */
+    outsideUrl: outside?.url,
     /** The state of record, for those that live in the same process. */
     store,
+    /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
+    controls: conductor.controls,
     /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
     stop: () => opened.close(),
   };
 }
 
 /** Writes the files by which clients, agents and commands find the control plane. */
-async function tellWhere(url: string, identity: Identity, { runtime, directory }: ControlPlaneOptions): Promise<void> {
+async function tellWhere(
+  where: Pick<ClusterInfo, "url" | "outside">,
+  identity: Identity,
+  { runtime, directory, outside }: ControlPlaneOptions,
+): Promise<void> {
   const { files, processes } = runtime;
-  await writeCloudsYaml(files, directory.cloudsFile, identity, `${url}/identity/v3`);
+  const { url } = where;
+  await writeCloudsYaml(files, directory.cloudsFile, identity, `${where.outside ?? url}/identity/v3`, outside?.cacert);
   await writeIronicConfig(files, directory, `${url}/identity/v3`);
-  await files.write(
-    directory.clusterFile,
-    `${JSON.stringify({ url, pid: processes.pid, machine: processes.machine })}\n`,
-  );
+  const info: ClusterInfo = { ...where, pid: processes.pid, machine: processes.machine };
+  await files.write(directory.clusterFile, `${JSON.stringify(info)}\n`);
 }
 
 /** @throws {ServiceTooOld} */

@@ -6,13 +6,17 @@ import { createComputeApi } from "./compute/compute-api.js";
 import type { AgentBus } from "./conductor/agent-messages.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
 import { createImageApi } from "./image/image-api.js";
+import { ImageStore } from "./image/image-store.js";
+import { ServerImages } from "./image/server-images.js";
 import type { Store } from "./store/store.js";
 
 export interface ApisOptions {
   /** Default: a new one over the store; the control plane makes it before the others. */
   readonly identity?: Identity;
-  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "files" | "logger">;
   readonly digests: Digests;
+  /** Absolute folder of the images' bytes. */
+  readonly imageFolder: string;
   readonly store: Store;
   readonly bus: AgentBus;
   /** See {@link ComputeDeps.placement}. */
@@ -36,10 +40,12 @@ export interface Apis {
 /** The embedded Identity, Compute and Image APIs over one state of record. */
 export function createApis(options: ApisOptions): Apis {
   const { store, digests, runtime } = options;
-  const { clock, timers, random, logger } = runtime;
+  const { clock, timers, random, files, logger } = runtime;
   const identity = options.identity ?? createIdentity({ sql: store.database, clock, random, digests });
   const { validate } = identity;
-  const image = createImageApi({ validate, random, store });
+  const folder = options.imageFolder;
+  const images = new ImageStore({ sql: store.database, clock, files, logger, digests, folder });
+  const image = createImageApi({ validate, random, store: images });
   const compute = createComputeApi({
     store,
     bus: options.bus,
@@ -52,10 +58,10 @@ export function createApis(options: ApisOptions): Apis {
     logger,
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,
-    imageProperties: image.properties,
+    images: new ServerImages(images, random),
     projectExists: (id) => identity.hasProject(id),
     wake: options.wake,
     deleteService: options.deleteService,
   });
-  return { identity, services: { "/identity": identity.handle, "/compute": compute, "/image": image.handle } };
+  return { identity, services: { "/identity": identity.handle, "/compute": compute, "/image": image } };
 }

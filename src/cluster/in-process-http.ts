@@ -1,5 +1,5 @@
 import type { HttpClient } from "../runtime/http.js";
-import type { ServiceHandler } from "../runtime/service.js";
+import { joined, type ServiceHandler } from "../runtime/service.js";
 import type { Turns } from "./turns.js";
 
 /**
@@ -17,7 +17,7 @@ export function inProcessHttp(endpoint: string, handler: ServiceHandler, turns: 
       if (turns.due) {
         await turns.give();
       }
-      return handler({ method, path, query, headers, body, baseUrl: endpoint });
+      return joined(await handler({ method, path, query, headers, body, baseUrl: endpoint }));
     },
     close: async () => undefined,
   };

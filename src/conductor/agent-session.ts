@@ -1,3 +1,4 @@
+import { never } from "../runtime/life.js";
 import { HostLeaseHeld } from "./errors.js";
 import type { HostLease } from "./host-lease.js";
 import type { Link } from "./link.js";
@@ -5,7 +6,7 @@ import type { AgentMethod, AgentMethods } from "./methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
-import { type AgentHandlers, type CallOptions, type HostSession, RPC_RESPONSE_TIMEOUT } from "./port.js";
+import { type AgentHandlers, type CallOptions, type MortalSession, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import type { Meta } from "./wire/frames.js";
 
 /** What a host's session needs of the connection that carries it. */
@@ -19,48 +20,79 @@ export interface Carrier {
   ask<M extends "host_lease" | "host_serve">(
     method: M,
     params: ParamsOf<SessionMethods, M>,
-    meta: Meta,
+    options: { readonly meta: Meta; readonly signal: AbortSignal },
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }>;
   /** A call of the wire's own that needs no answer when the present link ends: its end has the same effect. */
-  tell(method: "host_release" | "host_unserve", host: string): Promise<void>;
+  tell(method: "host_release" | "host_unserve" | "host_killed", meta: Meta & { readonly host: string }): Promise<void>;
   /** Monotonic now. */
   now(): number;
   readonly leaseTtl: number;
   /** The session of this connection that has the host. */
   claim(session: AgentSession): AgentSession;
+  /** The session is at its end, and so is its boot of the host. */
   forget(session: AgentSession): void;
+  /** Boots of the host that have ended on this connection. */
+  endedBoots(host: string): ReadonlySet<string>;
+  /** Forgets the calls of a boot that have no answer yet. */
+  dropCalls(boot: Pick<Meta, "host" | "boot">): void;
   readonly inbound: {
     serve(host: string, handlers: Partial<AgentHandlers>): void;
     stop(host: string): void;
     serves(host: string): boolean;
+    /** What comes next for the host is for another boot. */
+    end(host: string): void;
   };
 }
 
-/** One host on a connection; see {@link HostSession}. */
-export class AgentSession implements HostSession {
+/** One host on a connection; see {@link MortalSession}. */
+export class AgentSession implements MortalSession {
   readonly host: string;
   readonly #carrier: Carrier;
   readonly #lease: HostLease;
   readonly #fenced: boolean;
+  readonly #boot: string | undefined;
+  /** Aborted by {@link kill}. */
+  readonly #killed = new AbortController();
+  /** It has handlers, or had some. */
+  #served = false;
   #stopping: Promise<void> = Promise.resolve();
   #closed = false;
+  /** It is at its end. */
+  #left = false;
 
-  /** @param fenced whether the host's lease is asked for and needed. */
-  constructor(host: string, carrier: Carrier, lease: HostLease, fenced: boolean) {
+  /** @param options `fenced`: the host's lease is asked for and needed; `boot`: the host's own, undefined: the connection's. */
+  constructor(
+    host: string,
+    carrier: Carrier,
+    lease: HostLease,
+    { fenced, boot }: { readonly fenced: boolean; readonly boot: string | undefined },
+  ) {
     this.host = host;
     this.#carrier = carrier;
     this.#lease = lease;
     this.#fenced = fenced;
-    this.#lease.lost.then(() => this.#carrier.inbound.stop(host));
+    this.#boot = boot;
+    this.#lease.lost.then(() => {
+      if (!this.#ended) {
+        this.#carrier.inbound.stop(host);
+      }
+    });
+  }
+
+  get boot(): string | undefined {
+    return this.#boot;
   }
 
   get leaseHeld(): boolean {
-    return !this.#fenced || this.#lease.held;
+    return !this.#ended && (!this.#fenced || this.#lease.held);
   }
 
   get leaseEpoch(): number | null {
     return this.#lease.epoch;
   }
+
+  /** The lease outlives a connection. */
+  async leaseSettled(): Promise<void> {}
 
   get leaseLost(): Promise<string> {
     return this.#lease.lost;
@@ -78,7 +110,8 @@ export class AgentSession implements HostSession {
         },
       );
     }
-    await this.#lease.acquire((holderIsDead) => this.#askForLease(holderIsDead));
+    const ended = this.#carrier.endedBoots(this.host);
+    await this.#lease.acquire((holderIsDead) => this.#askForLease(holderIsDead), ended);
   }
 
   async call<M extends ConductorMethod>(
@@ -87,7 +120,7 @@ export class AgentSession implements HostSession {
     options: CallOptions = {},
   ): Promise<ResultOf<ConductorMethods, M>> {
     // The result is what the method table says: both ends are compiled against it.
-    return (await this.#carrier.call(method, params, this.#meta(options), options)) as ResultOf<ConductorMethods, M>;
+    return (await this.#call(method, params, this.#meta(options), options)) as ResultOf<ConductorMethods, M>;
   }
 
   async callAgent<M extends AgentMethod>(
@@ -98,7 +131,7 @@ export class AgentSession implements HostSession {
   ): Promise<ResultOf<AgentMethods, M>> {
     const { timeout = RPC_RESPONSE_TIMEOUT } = options;
     const message = { host, method, params, timeout };
-    return (await this.#carrier.call("agent_call", message, this.#meta(options), options)) as ResultOf<AgentMethods, M>;
+    return (await this.#call("agent_call", message, this.#meta(options), options)) as ResultOf<AgentMethods, M>;
   }
 
   async castAgent<M extends AgentMethod>(
@@ -109,15 +142,19 @@ export class AgentSession implements HostSession {
   ): Promise<void> {
     const { requestId } = params as { readonly requestId?: string };
     const meta = this.#meta({ ...(requestId === undefined ? {} : { requestId }), ...options });
-    await this.#carrier.call("agent_cast", { host, method, params }, meta, options);
+    await this.#call("agent_cast", { host, method, params }, meta, options);
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
     // Messages under way to the former handlers must arrive first, or they would be taken out of order.
     await this.#stopping;
+    if (this.#ended) {
+      return never();
+    }
+    this.#served = true;
     this.#carrier.inbound.serve(this.host, handlers);
     try {
-      await this.#carrier.ask("host_serve", { host: this.host }, this.#meta({}));
+      await this.#carrier.ask("host_serve", { host: this.host }, this.#asking());
     } catch (error) {
       this.#carrier.inbound.stop(this.host);
       throw error;
@@ -125,9 +162,9 @@ export class AgentSession implements HostSession {
   }
 
   async stopServing(): Promise<void> {
-    if (this.#carrier.inbound.serves(this.host)) {
+    if (!this.#ended && this.#carrier.inbound.serves(this.host)) {
       this.#carrier.inbound.stop(this.host);
-      this.#stopping = this.#carrier.tell("host_unserve", this.host);
+      this.#stopping = this.#carrier.tell("host_unserve", this.#meta({}));
     }
     await this.#stopping;
   }
@@ -140,7 +177,30 @@ export class AgentSession implements HostSession {
     await this.stopServing();
     if (this.#lease.claimed) {
       this.#lease.giveBack();
-      await this.#carrier.tell("host_release", this.host);
+      await this.#carrier.tell("host_release", this.#meta({}));
+    }
+    if (!this.#left) {
+      this.#leave();
+    }
+  }
+
+  async kill(): Promise<void> {
+    if (this.#ended || this.#left) {
+      return;
+    }
+    this.#closed = true;
+    this.#killed.abort(new Error(`the agent of host ${this.host} was killed`));
+    const { host } = this;
+    this.#carrier.dropCalls({ host, ...(this.#boot === undefined ? {} : { boot: this.#boot }) });
+    this.#lease.giveBack();
+    this.#leave();
+    await this.#carrier.tell("host_killed", this.#meta({}));
+  }
+
+  #leave(): void {
+    this.#left = true;
+    if (this.#served) {
+      this.#carrier.inbound.end(this.host);
     }
     this.#carrier.forget(this);
   }
@@ -150,6 +210,18 @@ export class AgentSession implements HostSession {
     if (this.#fenced && !this.#lease.claimed) {
       return;
     }
+    const meta = this.#meta({});
+    try {
+      await this.#resume(link, timeout);
+    } finally {
+      // Killed meanwhile, it has taken for the dead what nobody would give back.
+      if (this.#ended && link.open) {
+        await link.request("host_killed", { host: this.host }, { timeout, meta });
+      }
+    }
+  }
+
+  async #resume(link: Link, timeout: number): Promise<void> {
     const meta = this.#meta({});
     try {
       if (this.#fenced) {
@@ -165,7 +237,7 @@ export class AgentSession implements HostSession {
         }
         this.#lease.grant(sentAt, this.#carrier.leaseTtl, granted);
       }
-      if (this.#carrier.inbound.serves(this.host)) {
+      if (!this.#ended && this.#carrier.inbound.serves(this.host)) {
         await link.request("host_serve", { host: this.host }, { timeout, meta });
       }
     } catch (error) {
@@ -191,13 +263,30 @@ export class AgentSession implements HostSession {
 
   async #askForLease(holderIsDead: string | undefined): Promise<void> {
     const params = holderIsDead === undefined ? { host: this.host } : { host: this.host, holderIsDead };
-    const { sentAt, result } = await this.#carrier.ask("host_lease", params, this.#meta({}));
+    const { sentAt, result } = await this.#carrier.ask("host_lease", params, this.#asking());
+    if (this.#ended) {
+      return never();
+    }
     this.#lease.grant(sentAt, this.#carrier.leaseTtl, result);
   }
 
-  #meta({ requestId }: CallOptions): Meta {
+  get #ended(): boolean {
+    return this.#killed.signal.aborted;
+  }
+
+  /** What nobody hears of after the end, whatever becomes of it. */
+  async #call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown> {
+    return this.#ended ? never() : this.#carrier.call(method, params, meta, options);
+  }
+
+  #asking(): { readonly meta: Meta; readonly signal: AbortSignal } {
+    return { meta: this.#meta({}), signal: this.#killed.signal };
+  }
+
+  #meta({ requestId }: CallOptions): Meta & { readonly host: string } {
     return {
       host: this.host,
+      ...(this.#boot === undefined ? {} : { boot: this.#boot }),
       ...(requestId === undefined ? {} : { requestId }),
       ...(this.#fenced ? {} : { unfenced: true }),
     };

@@ -1,3 +1,4 @@
+import { never } from "../runtime/life.js";
 import { backOff } from "../runtime/retry.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/timers.js";
@@ -7,9 +8,10 @@ import { HostLease } from "./host-lease.js";
 import { Inbound } from "./inbound.js";
 import { Link } from "./link.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
-import { LEASE_LOST, type SessionMethods } from "./methods/session.js";
+import { type ControlledHost, HOST_CONTROL, LEASE_LOST, type SessionMethods } from "./methods/session.js";
+import { OfferedControl } from "./offered-control.js";
 import { conductorUrl, openSocket } from "./open-socket.js";
-import type { CallOptions, ConductorConnection, ConnectionState, HostSession } from "./port.js";
+import type { CallOptions, ConductorConnection, ConnectionState, HostController, MortalSession } from "./port.js";
 import { UnansweredCalls } from "./unanswered-calls.js";
 import { type Meta, PROTOCOL_VERSION, type RequestFrame } from "./wire/frames.js";
 
@@ -29,6 +31,8 @@ export interface ConnectOptions {
 /** Milliseconds that a connection, and each call of the wire's own, may take. */
 const LINK_TIMEOUT = 8_000;
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** Connects, and keeps connected until it is closed. Returns at once; see `connected()`. */
 export function connectToConductor(options: ConnectOptions): ConductorConnection {
   const connection = new Connection(options);
@@ -46,12 +50,16 @@ class Connection implements ConductorConnection, Carrier {
   readonly #sessions = new Set<AgentSession>();
   /** Which session of this connection has a host. */
   readonly #claims = new Map<string, AgentSession>();
+  /** Those that had a session. */
+  readonly #hosts = new Set<string>();
+  readonly #ended = new Map<string, Set<string>>();
   readonly #listeners: ((state: ConnectionState, detail: string) => void)[] = [];
   readonly #stop = new AbortController();
   #waiters: { readonly resolve: (link: Link) => void; readonly reject: (error: Error) => void }[] = [];
   #state: ConnectionState = "connecting";
   /** Set while calls may be sent: hosts are resumed. */
   #link: Link | undefined;
+  #control: OfferedControl | undefined;
   #failure: Error | undefined;
   leaseTtl = 0;
 
@@ -77,10 +85,22 @@ class Connection implements ConductorConnection, Carrier {
     await this.#usableLink();
   }
 
-  host(name: string, options: { readonly lease?: boolean } = {}): HostSession {
-    const session = new AgentSession(name, this, new HostLease(name, this.#options.runtime), options.lease ?? true);
+  host(name: string, options: { readonly lease?: boolean } = {}): MortalSession {
+    const { lease: fenced = true } = options;
+    // Calls that a former boot of the host has on the way are told from this one's by it.
+    const boot = fenced && this.#hosts.has(name) ? this.#options.runtime.random.uuid() : undefined;
+    if (fenced) {
+      this.#hosts.add(name);
+    }
+    const session = new AgentSession(name, this, new HostLease(name, this.#options.runtime), { fenced, boot });
     this.#sessions.add(session);
     return session;
+  }
+
+  offerControl(controller: HostController): (host: ControlledHost) => void {
+    const control = new OfferedControl(controller, this.#options.runtime.logger);
+    this.#control = control;
+    return (host) => control.tell(host, this.#link);
   }
 
   async close(): Promise<void> {
@@ -112,6 +132,16 @@ class Connection implements ConductorConnection, Carrier {
     if (this.#claims.get(session.host) === session) {
       this.#claims.delete(session.host);
     }
+    const ended = this.#ended.get(session.host) ?? new Set();
+    this.#ended.set(session.host, ended.add(session.boot ?? this.#bootId));
+  }
+
+  endedBoots(host: string): ReadonlySet<string> {
+    return this.#ended.get(host) ?? NONE;
+  }
+
+  dropCalls(boot: Pick<Meta, "host" | "boot">): void {
+    this.#calls.dropAll(boot);
   }
 
   async call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown> {
@@ -119,20 +149,28 @@ class Connection implements ConductorConnection, Carrier {
       throw this.#failure;
     }
     const named = params as Readonly<Record<string, unknown>>;
-    return this.#calls.add({ method, params: named, meta }, options, (frame) => this.#link?.send(frame));
+    // There is nobody to wait for on the connection of one host.
+    const patient = options.patient === true && this.#sessions.size > 1;
+    return this.#calls.add({ method, params: named, meta }, options, (frame) => this.#link?.send(frame, { patient }));
   }
 
   async ask<M extends "host_lease" | "host_serve">(
     method: M,
     params: ParamsOf<SessionMethods, M>,
-    meta: Meta,
+    { meta, signal }: { readonly meta: Meta; readonly signal: AbortSignal },
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }> {
     for (;;) {
       const link = await this.#usableLink();
+      if (signal.aborted) {
+        return never();
+      }
       const sentAt = this.now();
       try {
         return { sentAt, result: await link.request(method, params, { timeout: LINK_TIMEOUT, meta }) };
       } catch (error) {
+        if (signal.aborted) {
+          return never();
+        }
         if (!(error instanceof MessagingTimeout)) {
           throw error;
         }
@@ -141,10 +179,14 @@ class Connection implements ConductorConnection, Carrier {
     }
   }
 
-  async tell(method: "host_release" | "host_unserve", host: string): Promise<void> {
+  async tell(
+    method: "host_release" | "host_unserve" | "host_killed",
+    meta: Meta & { readonly host: string },
+  ): Promise<void> {
     const link = this.#link;
+    const { host } = meta;
     try {
-      await link?.request(method, { host }, { timeout: LINK_TIMEOUT, meta: { host } });
+      await link?.request(method, { host }, { timeout: LINK_TIMEOUT, meta });
     } catch (err) {
       // The end of the connection has the same effect.
       this.#options.runtime.logger.debug(`${method} was not answered`, { err, host });
@@ -206,6 +248,7 @@ class Connection implements ConductorConnection, Carrier {
       );
       this.leaseTtl = leaseTtl;
       await Promise.all([...this.#sessions].map((session) => session.resume(link, LINK_TIMEOUT)));
+      this.#control?.announce(link);
       this.#use(link);
       this.#keepAlive(link, pingEvery);
       return link;
@@ -257,6 +300,10 @@ class Connection implements ConductorConnection, Carrier {
     if (request.method === LEASE_LOST) {
       const { host, reason } = request.params ?? {};
       this.#claims.get(String(host))?.lose(String(reason));
+      return;
+    }
+    if (request.method === HOST_CONTROL) {
+      void this.#control?.take(request, link);
       return;
     }
     this.inbound.take(request, link);

@@ -61,9 +61,9 @@ export class HostLease {
     return this.#state === "held";
   }
 
-  /** @throws {HostLeaseHeld} another live agent has it. */
-  async acquire(ask: AskForLease): Promise<void> {
-    let dead: string | undefined;
+  /** @param ended boots that are known to have ended, the last one at the end. @throws {HostLeaseHeld} another live agent has it. */
+  async acquire(ask: AskForLease, ended: ReadonlySet<string> = new Set()): Promise<void> {
+    let dead = [...ended].at(-1);
     for (let before: LeaseHolder | undefined; ; ) {
       try {
         await ask(dead);
@@ -74,7 +74,10 @@ export class HostLease {
         }
         const holder = error.data as unknown as LeaseHolder;
         const known = dead;
-        dead = this.#isDead(holder) ? holder.bootId : undefined;
+        dead = ended.has(holder.bootId) || this.#isDead(holder) ? holder.bootId : undefined;
+        if (ended.has(holder.bootId) && dead !== known) {
+          continue;
+        }
         if (dead === undefined || dead === known || holder.connected) {
           await this.#waitFor(holder, before, error);
         }

@@ -9,7 +9,17 @@ import { type Meta, type Outcome, type RequestFrame, RPC_CODES } from "./wire/fr
 
 type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 
+/** What one boot of a host has taken. */
+interface Inbox {
+  handlers: Partial<AgentHandlers> | null;
+  /** The last cast; they come in order. */
+  taken: number;
+  /** What its handlers still answer is dropped. */
+  ended: boolean;
+}
+
 interface Call {
+  readonly inbox: Inbox;
   readonly outcome: Promise<Outcome>;
   /** Monotonic; the caller waits no longer, and will not ask again. */
   readonly deadline: number;
@@ -22,9 +32,7 @@ interface Call {
 export class Inbound {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #handlers = new Map<string, Partial<AgentHandlers>>();
-  /** The last cast of each host that was taken; they come in order. */
-  readonly #taken = new Map<string, number>();
+  readonly #inboxes = new Map<string, Inbox>();
   /** By name; those that are under way, and those that may be asked again. */
   readonly #calls = new Map<string, Call>();
 
@@ -34,21 +42,46 @@ export class Inbound {
   }
 
   serve(host: string, handlers: Partial<AgentHandlers>): void {
-    this.#handlers.set(host, handlers);
+    const inbox = this.#inboxes.get(host);
+    if (inbox === undefined) {
+      this.#inboxes.set(host, { handlers, taken: 0, ended: false });
+    } else {
+      inbox.handlers = handlers;
+    }
   }
 
   stop(host: string): void {
-    this.#handlers.delete(host);
+    const inbox = this.#inboxes.get(host);
+    if (inbox !== undefined) {
+      inbox.handlers = null;
+    }
   }
 
   serves(host: string): boolean {
-    return this.#handlers.has(host);
+    return (this.#inboxes.get(host)?.handlers ?? null) !== null;
+  }
+
+  /** The boot that served the host is at its end: nothing of it is answered or remembered. */
+  end(host: string): void {
+    const inbox = this.#inboxes.get(host);
+    if (inbox === undefined) {
+      return;
+    }
+    inbox.ended = true;
+    this.#inboxes.delete(host);
+    for (const [name, call] of this.#calls) {
+      if (call.inbox === inbox) {
+        this.#calls.delete(name);
+      }
+    }
   }
 
   take(request: RequestFrame, link: Link): void {
     const { id, method, meta = {} } = request;
+    const host = meta.host ?? "";
+    const inbox = this.#inboxes.get(host);
     const answer = (outcome: Outcome) => {
-      if (id !== undefined) {
+      if (id !== undefined && inbox?.ended !== true) {
         link.send({ jsonrpc: "2.0", id, ...outcome });
       }
     };
@@ -57,9 +90,8 @@ export class Inbound {
       first.outcome.then(answer);
       return;
     }
-    const host = meta.host ?? "";
-    const handlers = this.#handlers.get(host);
-    if (!handlers) {
+    const handlers = inbox?.handlers ?? null;
+    if (inbox === undefined || handlers === null) {
       answer({ error: encodeError(new MessagingTimeout(`this agent does not serve host ${host} now`, { host })) });
       return;
     }
@@ -71,12 +103,12 @@ export class Inbound {
     const context = this.#contextOf(method, meta);
     const run = () => handler(request.params as never, context);
     if (meta.message === undefined) {
-      this.#callOnce(method, meta, run).then(answer);
+      this.#callOnce(inbox, method, meta, run).then(answer);
       return;
     }
-    if (meta.message > (this.#taken.get(host) ?? 0)) {
-      this.#taken.set(host, meta.message);
-      this.#call(method, run);
+    if (meta.message > inbox.taken) {
+      inbox.taken = meta.message;
+      this.#call(inbox, method, run);
     }
     // A cast is acknowledged when it is taken; the agent finishes it, also over a restart.
     answer({ result: null });
@@ -94,25 +126,27 @@ export class Inbound {
     };
   }
 
-  #callOnce(method: string, { call, timeout = 0 }: Meta, run: () => Promise<unknown>): Promise<Outcome> {
+  #callOnce(inbox: Inbox, method: string, { call, timeout = 0 }: Meta, run: () => Promise<unknown>): Promise<Outcome> {
     const now = this.#clock.monotonic();
     for (const [name, { deadline }] of this.#calls) {
       if (deadline <= now) {
         this.#calls.delete(name);
       }
     }
-    const outcome = this.#call(method, run);
+    const outcome = this.#call(inbox, method, run);
     if (call !== undefined) {
-      this.#calls.set(call, { outcome, deadline: now + timeout });
+      this.#calls.set(call, { inbox, outcome, deadline: now + timeout });
     }
     return outcome;
   }
 
-  async #call(method: string, run: () => Promise<unknown>): Promise<Outcome> {
+  async #call(inbox: Inbox, method: string, run: () => Promise<unknown>): Promise<Outcome> {
     try {
       return { result: (await run()) ?? null };
     } catch (err) {
-      this.#logger.warn(`${method} failed`, { err });
+      if (!inbox.ended) {
+        this.#logger.warn(`${method} failed`, { err });
+      }
       return { error: encodeError(err) };
     }
   }

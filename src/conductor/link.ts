@@ -3,6 +3,7 @@ import type { CancelTimer, Timers } from "../runtime/timers.js";
 import { MessagingTimeout } from "./errors.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
+import { Outgoing } from "./outgoing.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta, Outcome, RequestFrame, RpcId } from "./wire/frames.js";
 
@@ -11,6 +12,8 @@ export interface LinkListener {
   answered(id: number, outcome: Outcome): void;
   asked(request: RequestFrame, link: Link): void;
 }
+
+type Incoming = RequestFrame | ({ readonly id: RpcId } & Outcome);
 
 interface Question {
   readonly settle: (outcome: Outcome) => void;
@@ -25,11 +28,13 @@ export class Link {
   readonly #listener: LinkListener;
   readonly #questions = new Map<RpcId, Question>();
   readonly #ended: Promise<string>;
+  readonly #outgoing: Outgoing;
   #open = true;
   #lastId = 0;
 
   constructor(socket: Socket, timers: Timers, listener: LinkListener) {
     this.#socket = socket;
+    this.#outgoing = new Outgoing(socket, timers);
     this.#timers = timers;
     this.#listener = listener;
     this.#ended = new Promise((resolve) => {
@@ -50,8 +55,13 @@ export class Link {
     return this.#ended;
   }
 
-  send(message: unknown): void {
-    this.#socket.send(JSON.stringify(message));
+  /** What is sent at a time goes as a batch; one that is patient waits for others that are. */
+  send(message: object, { patient = false }: { readonly patient?: boolean } = {}): void {
+    if (patient) {
+      this.#outgoing.addPatient(message);
+    } else {
+      this.#outgoing.add(message);
+    }
   }
 
   /**
@@ -89,6 +99,7 @@ export class Link {
   }
 
   close(): void {
+    this.#outgoing.end();
     this.#socket.close(1000, "the agent leaves");
   }
 
@@ -106,7 +117,15 @@ export class Link {
     if (!message) {
       // The other end is no conductor, or has lost its place in the stream.
       this.cut();
-    } else if ("method" in message) {
+      return;
+    }
+    for (const each of Array.isArray(message) ? message : [message]) {
+      this.#takeOne(each);
+    }
+  }
+
+  #takeOne(message: Incoming): void {
+    if ("method" in message) {
       this.#listener.asked(message, this);
     } else if (typeof message.id === "number") {
       this.#listener.answered(message.id, message);
@@ -133,10 +152,12 @@ export class Link {
   }
 }
 
-function parse(text: string): RequestFrame | ({ readonly id: RpcId } & Outcome) | undefined {
+/** One message, or those of a batch. */
+function parse(text: string): Incoming | readonly Incoming[] | undefined {
   try {
     const message: unknown = JSON.parse(text);
-    return typeof message === "object" && message !== null ? (message as RequestFrame) : undefined;
+    const each: readonly unknown[] = Array.isArray(message) ? message : [message];
+    return each.every((one) => typeof one === "object" && one !== null) ? (message as Incoming) : undefined;
   } catch {
     return undefined;
   }

@@ -4,6 +4,9 @@ import type { Timers } from "../runtime/timers.js";
 import { ConductorUnreachable, JoinTokenRefused } from "./errors.js";
 import { CONDUCTOR_PATH } from "./wire/frames.js";
 
+/** How a message begins when something answers, and TLS is what is wrong; it says what to do. */
+export const NO_TLS = "no TLS with the control plane";
+
 /** `http://host:port` or `ws://…` as the address of the conductor's WebSocket there. */
 export function conductorUrl(url: string): string {
   const { protocol, host, pathname } = new URL(url);
@@ -44,6 +47,15 @@ export async function openSocket(
 function translate(error: unknown, url: string): Error {
   if (error instanceof UpgradeRefused && error.status === 401) {
     return new JoinTokenRefused(`the conductor at ${url} refused this agent: ${error.body}`);
+  }
+  if (error instanceof UpgradeRefused && /speaks TLS/.test(error.body)) {
+    const secure = url.replace(/^ws:/, "wss:");
+    return new ConductorUnreachable(
+      `${NO_TLS} at ${url}: that port speaks TLS: name it by ${secure}, with its CA in [conductor] cafile`,
+    );
+  }
+  if (error instanceof HttpConnectFailure && error.tls !== undefined) {
+    return new ConductorUnreachable(`${NO_TLS} at ${url}: ${error.tls} (${error.code})`);
   }
   if (error instanceof HttpConnectFailure) {
     return new ConductorUnreachable(`no control plane answers at ${url} (${error.code})`);

@@ -1,6 +1,7 @@
 import type { AgentMethod, AgentMethods } from "./methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
+import type { ControlledHost, HostAction } from "./methods/session.js";
 
 /** Nova's default of `rpc_response_timeout`, ms. */
 export const RPC_RESPONSE_TIMEOUT = 60_000;
@@ -11,6 +12,8 @@ export interface CallOptions {
   /** Travels with the call, into logs and to Placement: `req-<uuid>`. */
   readonly requestId?: string;
   readonly signal?: AbortSignal;
+  /** Nobody minds when it is sent a little later, together with those of other hosts on the connection. */
+  readonly patient?: boolean;
 }
 
 /** The state of record and the other agents, as one host's agent sees them. */
@@ -67,6 +70,11 @@ export interface HostSession extends Conductor {
   /** Whether the lease is held now by this agent's own monotonic clock; nothing is destroyed without it. */
   readonly leaseHeld: boolean;
   /**
+   * Resolves when {@link leaseHeld} is more than a moment's answer: at once, but while the connection that the lease hangs on is
+   * made again. What is under way waits for that, as nothing is wrong if nobody takes the host meanwhile.
+   */
+  leaseSettled(): Promise<void>;
+  /**
    * Greater than that of every earlier holder of the host's lease, so that a hypervisor can tell them apart. Null: no lease was
    * taken, or the conductor is of a release that counts none.
    */
@@ -84,6 +92,22 @@ export interface HostSession extends Conductor {
   close(): Promise<void>;
 }
 
+/** A session that can end as its process would. */
+export interface MortalSession extends HostSession {
+  /**
+   * Ends as `kill -9` of a process would end it, though the connection lives on: nothing is given back, no call settles any
+   * more, none is repeated, and what handlers still answer is dropped. Resolves when the other end knows, or the connection
+   * has ended.
+   */
+  kill(): Promise<void>;
+}
+
+/** Starts, stops and kills hosts of this process, for who asks it over the connection. */
+export interface HostController {
+  /** Resolves when it is done. @throws what could not be done, and why. */
+  control(host: string, action: HostAction): Promise<ControlledHost>;
+}
+
 export type ConnectionState = "connecting" | "connected" | "waiting" | "closed";
 
 /** One socket to a conductor; it may carry many hosts, and comes back by itself with back-off. */
@@ -98,6 +122,11 @@ export interface ConductorConnection {
    */
   connected(): Promise<void>;
   /** `lease: false` (quirk `no-host-lease`): no lease is asked for, `leaseHeld` is always true, nothing is refused for want of one. */
-  host(name: string, options?: { readonly lease?: boolean }): HostSession;
+  host(name: string, options?: { readonly lease?: boolean }): MortalSession;
+  /**
+   * Announces the hosts that `controller` controls, again after each reconnection; returns what tells of a change. Absent: nobody
+   * can ask over this kind of connection.
+   */
+  offerControl?(controller: HostController): (host: ControlledHost) => void;
   close(): Promise<void>;
 }

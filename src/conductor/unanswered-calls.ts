@@ -15,6 +15,8 @@ interface Call {
   readonly deadline: number;
   readonly settle: (outcome: Outcome) => void;
   readonly fail: (error: unknown) => void;
+  /** Ends it unsettled. */
+  readonly drop: () => void;
 }
 
 /**
@@ -91,6 +93,7 @@ export class UnansweredCalls {
           done();
           reject(error);
         },
+        drop: done,
       });
       send(this.#frame(id));
     });
@@ -103,6 +106,15 @@ export class UnansweredCalls {
   /** All of them, oldest first, to be sent on a new connection. */
   frames(): RequestFrame[] {
     return [...this.#calls.keys()].map((id) => this.#frame(id));
+  }
+
+  /** Forgets what one boot of a host asked: it will not hear of it, and it is not sent again. */
+  dropAll({ host, boot }: Pick<Meta, "host" | "boot">): void {
+    for (const { meta, drop } of [...this.#calls.values()]) {
+      if (meta.host === host && meta.boot === boot) {
+        drop();
+      }
+    }
   }
 
   failAll(error: Error): void {

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { renderTable } from "../../src/cli/ui/table.js";
+import { fillCloud, type Size } from "../fixtures/large-cloud.js";
 import { Program } from "../process/support/program.js";
-import { fillCloud, type Size } from "./audit-data.js";
 
 const AIM = { hosts: 1_000, servers: 10_000, seconds: 5 };
 const RUNS = 3;
@@ -23,7 +23,7 @@ interface Row extends Size {
   readonly seconds: readonly number[];
 }
 
-async function audit(stateDir: string, { orphans }: Size, more: readonly string[]): Promise<number> {
+async function audit(stateDir: string, { orphans = 0 }: Size, more: readonly string[]): Promise<number> {
   const start = performance.now();
   const program = new Program("compute-cluster", ["audit", "--state-dir", stateDir, "--json", ...more]);
   const { code } = await program.exited;
@@ -69,7 +69,7 @@ const table = renderTable<Row>(
     { title: "what", value: ({ what }) => what },
     { title: "hosts", value: ({ hosts }) => count(hosts), align: "right" },
     { title: "servers", value: ({ servers }) => count(servers), align: "right" },
-    { title: "orphans", value: ({ orphans }) => count(orphans), align: "right" },
+    { title: "orphans", value: ({ orphans = 0 }) => count(orphans), align: "right" },
     { title: `seconds, ${RUNS} runs`, value: ({ seconds }) => seconds.map((each) => each.toFixed(2)).join(" ") },
   ],
   rows,

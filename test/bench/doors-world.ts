@@ -1,16 +1,14 @@
 import { parse } from "yaml";
-import { startControlPlane } from "../../src/cluster/control-plane.js";
 import { stateDir } from "../../src/cluster/local/state-dir.js";
 import type { Store } from "../../src/cluster/store/store.js";
 import { PROTOCOL_VERSION } from "../../src/conductor/wire/frames.js";
-import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { ListenOptions } from "../../src/runtime/server.js";
 import type { ServiceRequest } from "../../src/runtime/service.js";
 import type { Socket } from "../../src/runtime/socket.js";
-import { NO_RULES } from "../fixtures/scheduler-rules.js";
-import { fillCloud } from "./audit-data.js";
+import { fillCloud } from "../fixtures/large-cloud.js";
+import { openControlPlane } from "../fixtures/world/control-plane.js";
 
 export type Door = "compute" | "identity" | "image" | "ironic" | "placement" | "wire";
 
@@ -40,26 +38,19 @@ export async function openDoors(folder: string): Promise<DoorsWorld> {
   const directory = stateDir(folder, "/");
   await fillCloud(directory.database, { hosts: 500, servers: 2_000, orphans: 0 });
   let doors: ListenOptions | undefined;
-  const controlPlane = await startControlPlane({
+  const controlPlane = await openControlPlane({
     runtime: {
       ...runtime,
       servers: {
+        afterArrivals: (action) => runtime.servers.afterArrivals(action),
         listen: async (options) => {
           doors = options;
           return { address: "127.0.0.1", port: 8774, url: URL, close: async () => undefined };
         },
       },
     },
-    digests: nodeDigests,
     directory,
-    port: 0,
-    serviceDownTime: 60,
-    scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
-    allowResizeToSameHost: false,
-    migrateMaxRetries: -1,
-    reclaimInstanceInterval: 0,
     serviceDeletePolicy: "upstream",
-    upstreamQuirks: new Set(),
     ironicNodes: 1_000,
   });
   giveLongNames(controlPlane.store);
@@ -96,6 +87,7 @@ async function openWire(
   const closed = () => heard("connection closed");
   const socket: Socket = {
     send: (text) => heard(text),
+    afterTurn: (action) => action(),
     close: closed,
     terminate: closed,
     onMessage: (listener) => {
@@ -106,7 +98,7 @@ async function openWire(
     onPong: () => undefined,
     bufferedBytes: 0,
   };
-  accept?.(socket, { headers: { authorization: `Bearer ${joinToken}` }, query: "" });
+  accept?.(socket, { headers: { authorization: `Bearer ${joinToken}` }, query: "", origin: "http://127.0.0.1" });
   const send = (frame: string) =>
     new Promise<string>((resolve) => {
       heard = (text) => resolve(/"error":\{"code":(-\d+)/.exec(text.slice(0, 200))?.[1] ?? text.slice(0, 8));

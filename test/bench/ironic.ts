@@ -24,7 +24,7 @@ const CONNECTIONS = 8;
 interface Measured {
   readonly nodes: number;
   readonly seconds: number;
-  /** Of processor time that the agent itself took. */
+  /** Processor time that the agent itself took. */
   readonly own: number;
   readonly placement: number;
   readonly ironic: number;

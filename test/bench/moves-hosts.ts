@@ -1,13 +1,14 @@
-import { createAgent } from "../../src/agent/life/agent.js";
-import { NO_METRICS } from "../../src/agent/metrics/metrics.js";
+import PQueue from "p-queue";
+import type { Agent } from "../../src/agent/life/agent.js";
 import { loadConfig } from "../../src/cli/agent/load-config.js";
-import { reportClient } from "../../src/cli/agent/report-client.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { conductorUrl } from "../../src/cluster/local/state-dir.js";
 import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
 import type { ConductorConnection } from "../../src/conductor/port.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
+import { testAgent } from "../fixtures/world/agent.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
+import { countedDoors, type DoorCounts } from "./counted-doors.js";
 
 /** Room for all servers of the benchmark on any one host, and no limit on what runs at a time. */
 const OPTIONS = [
@@ -17,28 +18,43 @@ const OPTIONS = [
   ["DEFAULT", "max_concurrent_live_migrations", "10"],
 ] as const;
 
+/** Hosts that start at a time. */
+const STARTS = 100;
+
 /** Agents of many hosts in this process, over one connection. */
 export class BenchHosts {
   readonly names: readonly string[];
-  readonly #runtime = createNodeRuntime({ logger: quietLogger });
-  readonly #agents = new Map<string, ReturnType<typeof createAgent>>();
+  readonly #doors = countedDoors(createNodeRuntime({ logger: quietLogger }));
+  readonly #agents = new Map<string, Agent>();
   readonly #connections: ConductorConnection[] = [];
 
   constructor(count: number) {
     this.names = Array.from({ length: count }, (_, index) => `bench${index + 1}`);
   }
 
-  async start(cloud: LocalCloud): Promise<void> {
+  get counts(): DoorCounts {
+    return this.#doors.counts();
+  }
+
+  /** @param progress called with each host that serves */
+  async start(cloud: LocalCloud, progress: (serving: number) => void = () => undefined): Promise<void> {
     const joinToken = await cloud.joinToken();
     const connection = connectToConductor({
       url: conductorUrl(cloud),
       joinToken,
-      runtime: this.#runtime,
+      runtime: this.#doors.runtime,
       version: "bench",
     });
     this.#connections.push(connection);
     await connection.connected();
-    await Promise.all(this.names.map((host) => this.#startOne(host, cloud.stateDir, connection)));
+    let serving = 0;
+    await new PQueue({ concurrency: STARTS }).addAll(
+      this.names.map((host) => async () => {
+        await this.#startOne(host, cloud.stateDir, connection);
+        serving += 1;
+        progress(serving);
+      }),
+    );
   }
 
   /** The host is gone without a word, as far as the others can tell. */
@@ -50,27 +66,19 @@ export class BenchHosts {
   async dispose(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.stop()));
     await Promise.all(this.#connections.map((connection) => connection.close()));
-    await this.#runtime.http.close();
+    await this.#doors.runtime.http.close();
   }
 
   async #startOne(host: string, stateDir: string, connection: ConductorConnection): Promise<void> {
+    const { runtime } = this.#doors;
     const option = OPTIONS.map(([section, name, value]) => ({ section, option: name, value, flag: "bench" }));
-    const loaded = await loadConfig(
+    const { compiled, driver } = await loadConfig(
       { host, stateDir, configFile: [], configDir: [], option, logFormat: "pretty" },
-      this.#runtime.files,
+      runtime.files,
+      null,
     );
-    const { config } = loaded.compiled;
     const session = connection.host(host);
-    const agent = createAgent({
-      host,
-      config,
-      configFiles: loaded.configFiles,
-      runtime: this.#runtime,
-      session,
-      driver: loaded.driver,
-      driverConfig: loaded.driverConfig,
-      placement: reportClient(config, this.#runtime, session, NO_METRICS),
-    });
+    const agent = testAgent({ host, compiled, runtime, session, driver });
     this.#agents.set(host, agent);
     await agent.start();
   }

@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { renderTable } from "../../src/cli/ui/table.js";
-import { createPlacement } from "../../src/cluster/placement/service.js";
 import { nodeClock } from "../../src/runtime/node/node-clock.js";
 import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
 import { nodeRandom } from "../../src/runtime/node/node-random.js";
+import { TestPlacement } from "../fixtures/world/placement.js";
 import { CASES, type Case } from "./placement-cases.js";
 import {
   aggregatesOf,
@@ -130,25 +130,13 @@ function report(rows: readonly Row[]): string {
 function inProcess(): void {
   const world: World = { providers: 10_000, consumers: 100_000 / 3 };
   const before = heapMib();
-  const placement = createPlacement({
+  const placement = new TestPlacement({
     clock: nodeClock(),
     random: nodeRandom(),
     logger: createNodeLogger({ level: "error" }),
   });
   const send = (method: string, path: string, body?: unknown) => {
-    const [target = "", query = ""] = path.split("?");
-    const answer = placement.handle({
-      method,
-      path: target,
-      query,
-      headers: {
-        "x-auth-token": "admin",
-        "openstack-api-version": "placement 1.39",
-        "content-type": "application/json",
-      },
-      body: body === undefined ? "" : JSON.stringify(body),
-      baseUrl: "http://127.0.0.1",
-    });
+    const answer = placement.send(method, path, body);
     if (answer.status >= 300) {
       throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
     }

@@ -6,7 +6,9 @@
  * Beside it: what nova-compute of master takes for an unchanged pass over 1,000 nodes on a machine of this size (2 cores).
  */
 import { performance } from "node:perf_hooks";
+import { openStore } from "../../src/cluster/store/open-store.js";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 import { realDatabase, startReal } from "./placement-servers.js";
@@ -42,7 +44,8 @@ async function measure(agent: TestAgent, nodes: number, pass: string, before: nu
 }
 
 async function run(nodes: number, endpoint?: string): Promise<Row[]> {
-  const world = await TrackerWorld.create(1, { judged: false });
+  const open = ({ runtime }: { readonly runtime: VirtualRuntime }) => openStore({ path: ":memory:", runtime });
+  const world = await TrackerWorld.create(1, { judged: false, open });
   const before = heapMb();
   const hypervisor = new StubHypervisor();
   const prefix = world.runtime.random.hex(4);

@@ -9,6 +9,7 @@ import type { BuiltInDrivers } from "../../virt/load-driver.js";
 export const BUILT_IN_DRIVERS: BuiltInDrivers = {
   "fake-libvirt": () => import("../../../drivers/fake-libvirt/index.js"),
   ironic: () => import("../../../drivers/ironic/index.js"),
+  qemu: () => import("../../../drivers/qemu/index.js"),
 };
 
 /** Defaults that depend on where the agent runs, which a driver cannot know. */
@@ -21,6 +22,18 @@ const PLACE_DEFAULTS: SectionTable = {
         ({ stateDir }) => `${literal(connectionTo(stateDir))}/hypervisors/$host`,
       ),
       "The hypervisor: fake-libvirt:///absolute/folder. The folder is made when it is first used.",
+    ),
+  },
+  qemu: {
+    folder: option(
+      text,
+      new Derived("<state-dir>/qemu/$host", ({ stateDir }) => `${literal(stateDir)}/qemu/$host`),
+      "Absolute folder of the guests: definitions, disks, what runs. It is made when it is first used.",
+    ),
+    images_path: option(
+      text,
+      new Derived("<state-dir>/images", ({ stateDir }) => `${literal(stateDir)}/images`),
+      "Absolute folder of images, as <id>.qcow2 or <id>.raw; snapshots are put there.",
     ),
   },
 };

@@ -1,6 +1,7 @@
 import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
 import { connectToConductor } from "../../conductor/connect-to-conductor.js";
 import type { MessageObserver } from "../../conductor/message-observer.js";
+import { NO_TLS } from "../../conductor/open-socket.js";
 import type { ConductorConnection } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Files } from "../../runtime/files.js";
@@ -12,14 +13,15 @@ import { version } from "../ui/version.js";
 /**
  * Finds the control plane and connects to it, for as long as it takes. Reports the first failure with the ways out,
  * later ones in the debug log alone.
- * @param options `lookOnly`: nothing is left behind in a real Nova's broker; `observer`: counts the messages to and from one
+ * @param options `lookOnly`: nothing is left behind in a real Nova's broker; `observer`: counts the messages to and from one; `hosts`:
+ *   all of them, as `--host` names them
  */
 export async function connect(
   config: NovaConfig,
   directory: StateDir,
   runtime: Runtime,
   signal: AbortSignal,
-  options: { readonly lookOnly?: boolean; readonly observer?: MessageObserver } = {},
+  options: { readonly lookOnly?: boolean; readonly observer?: MessageObserver; readonly hosts?: string } = {},
 ): Promise<ConductorConnection> {
   const { host, transportUrl } = config.defaults;
   if (transportUrl !== null) {
@@ -33,9 +35,8 @@ export async function connect(
       return;
     }
     told = true;
-    runtime.logger.warn(
-      `no control plane: ${reason}. ${controlPlaneHint(host, directory)}. Trying again until it answers; Ctrl-C gives up`,
-    );
+    const hint = reason.startsWith(NO_TLS) ? "" : `${controlPlaneHint(options.hosts ?? host, directory)}. `;
+    runtime.logger.warn(`no control plane: ${reason}. ${hint}Trying again until it answers; Ctrl-C gives up`);
     tellParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
   };
   const { url, joinToken } = await locate(config, directory, runtime, tell, signal);
@@ -68,12 +69,13 @@ export async function findControlPlane(
 ): Promise<{ readonly url: string; readonly joinToken: string } | string> {
   const info = config.conductor.url === null ? await readClusterInfo(files, directory) : undefined;
   const url = config.conductor.url ?? (info && conductorUrl(info));
-  const joinToken = (await files.readIfPresent(config.conductor.joinTokenFile))?.trim();
+  const { joinTokenFile } = config.conductor;
+  const joinToken = config.conductor.joinToken ?? (await files.readIfPresent(joinTokenFile))?.trim();
   if (url === undefined) {
     return `${directory.clusterFile} does not name one`;
   }
   return joinToken === undefined || joinToken === ""
-    ? `there is no join token in ${config.conductor.joinTokenFile} ([conductor] join_token_file)`
+    ? `there is no join token in ${joinTokenFile} ([conductor] join_token_file)`
     : { url, joinToken };
 }
 

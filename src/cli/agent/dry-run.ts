@@ -3,14 +3,15 @@ import type { DryRunReport } from "../../agent/dry-run/report.js";
 import { NO_METRICS } from "../../agent/metrics/metrics.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { DriverGuard } from "../containment/driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { agentTls } from "./agent-tls.js";
 import { connect } from "./connect.js";
 import { loadConfig } from "./load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
-import { placementTls } from "./placement-tls.js";
 import { reportClient } from "./report-client.js";
 
 /** Prints what start-up would do; exit code 3 when it would refuse. */
@@ -18,8 +19,12 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
   const files = new NodeFiles();
-  const { compiled, driver, driverConfig, configFiles, directory } = await loadConfig(options, files);
-  const runtime = createNodeRuntime({ logger, tls: await placementTls(compiled.config, files) });
+  const { compiled, driver, driverConfig, configFiles, directory, changeDriver } = await loadConfig(
+    options,
+    files,
+    new DriverGuard("compute-agent"),
+  );
+  const runtime = createNodeRuntime({ logger, ...(await agentTls(compiled.config, files)) });
   for (const { message } of compiled.warnings) {
     terminal.complain(`warning: ${message}`);
   }
@@ -37,6 +42,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
       session,
       driver,
       driverConfig,
+      changeDriver,
       placement: reportClient(config, runtime, session, NO_METRICS),
       serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
     });

@@ -1,14 +1,37 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import { readConfigSources } from "../../config/config-sources.js";
-import { type CompiledNovaConfig, compileNovaConfig } from "../../config/nova-config.js";
+import { type CompiledNovaConfig, compileNovaConfig, type NovaConfig } from "../../config/nova-config.js";
+import { expandHosts } from "../../records/host-range.js";
 import type { Files } from "../../runtime/files.js";
 import type { DriverDefinition } from "../../virt/driver.js";
-import { loadDriver } from "../../virt/load-driver.js";
-import { BUILT_IN_DRIVERS, optionsOf } from "./built-in-drivers.js";
+import type { DriverGuard } from "../containment/driver-guard.js";
+import { loadContained } from "../containment/load-contained.js";
+import { optionsOf } from "./built-in-drivers.js";
 import { type AgentCommandOptions, commandLineValues } from "./options.js";
 
+/** What a process starts with. */
+export interface LoadedHosts {
+  /** In the order of `--host`; at least one. */
+  readonly names: readonly string[];
+  readonly first: LoadedConfig;
+  /** Compiled anew each time: little of it has to be kept. @throws {ConfigFileValueError} {@link HostsShareState} */
+  of(host: string): LoadedConfig;
+}
+
+/** What was asked for is done for one host at a time. */
+class OneHostOnly extends Error {
+  override readonly name = "OneHostOnly";
+}
+
+/** Hosts of one process that would write each other's files. */
+class HostsShareState extends Error {
+  override readonly name = "HostsShareState";
+}
+
+/** One host's. */
 export interface LoadedConfig {
   readonly compiled: CompiledNovaConfig;
   readonly driver: DriverDefinition;
@@ -17,22 +40,111 @@ export interface LoadedConfig {
   /** Absolute paths of the files in use, those of `--config-dir` too. */
   readonly configFiles: readonly string[];
   readonly directory: StateDir;
+  /** `--change-driver` */
+  readonly changeDriver: boolean;
 }
 
-/** Reads every source of options, finds the driver they name, and compiles both their tables. */
-export async function loadConfig(options: AgentCommandOptions, files: Files): Promise<LoadedConfig> {
+/**
+ * Reads every source of options, finds the driver they name, and compiles both their tables, for one host.
+ * @param guard contains a driver that is not built in; null: it is trusted
+ * @throws {OneHostOnly} `--host` names several.
+ */
+export async function loadConfig(
+  options: AgentCommandOptions,
+  files: Files,
+  guard: DriverGuard | null,
+): Promise<LoadedConfig> {
+  const { names, first } = await loadHosts(options, files, guard);
+  if (names.length > 1) {
+    throw new OneHostOnly(
+      `--host names ${names.length} hosts, expected one: --check and --dry-run look at one host at a time, as --host ${names[0]}`,
+    );
+  }
+  return first;
+}
+
+/** As {@link loadConfig}, for each host that `--host` names. Files are read once, and sections that are equal are one object. */
+export async function loadHosts(
+  options: AgentCommandOptions,
+  files: Files,
+  guard: DriverGuard | null,
+): Promise<LoadedHosts> {
   const cwd = process.cwd();
+  const asked = options.host === undefined ? [] : expandHosts(options.host);
   const directory = stateDir(options.stateDir, cwd);
-  const sources = await readConfigSources(files, {
+  const place = { stateDir: directory.root, hostname: hostname() };
+  const read = await readConfigSources(files, {
     configFiles: options.configFile.map((path) => resolve(cwd, path)),
     configDirs: options.configDir.map((path) => resolve(cwd, path)),
     environment: process.env,
-    commandLine: commandLineValues(options),
   });
-  const place = { stateDir: directory.root, hostname: hostname() };
-  const { computeDriver } = compileNovaConfig(sources, place).config.defaults;
-  const driver = await loadDriver(computeDriver, { builtIns: BUILT_IN_DRIVERS, cwd });
-  const compiled = compileNovaConfig(sources, place, optionsOf(driver));
-  const driverConfig = compiled.section(driver.configSchema?.section ?? driver.name);
-  return { compiled, driver, driverConfig, configFiles: sources.files.map(({ path }) => path), directory };
+  const sourcesOf = (host: string | undefined) => ({ ...read, commandLine: commandLineValues(options, host) });
+  const { computeAgent, defaults } = compileNovaConfig(sourcesOf(asked[0]), place).config;
+  const { computeDriver } = defaults;
+  const driver = await loadContained(computeDriver, cwd, guard, computeAgent.driverImportTimeout * 1000);
+  const configFiles = read.files.map(({ path }) => path);
+  const shared = new SharedSections();
+  const owners = new Map<string, string>();
+  const of = (host: string | undefined): LoadedConfig => {
+    const compiled = compileNovaConfig(sourcesOf(host), place, optionsOf(driver));
+    const config = shared.over(withPlaceOfDriver(compiled.config, cwd));
+    const driverConfig = shared.section("driver", compiled.section(driver.configSchema?.section ?? driver.name));
+    refuseSharedState(config, host, owners);
+    return {
+      compiled: { ...compiled, config },
+      driver,
+      driverConfig,
+      configFiles,
+      directory,
+      changeDriver: options.changeDriver === true,
+    };
+  };
+  const first = of(asked[0]);
+  if (asked[1] !== undefined) {
+    // What two of them share, all do.
+    of(asked[1]);
+  }
+  return { names: asked.length === 0 ? [first.compiled.config.defaults.host] : asked, first, of };
+}
+
+/** @throws {HostsShareState} */
+function refuseSharedState({ defaults }: NovaConfig, asked: string | undefined, owners: Map<string, string>): void {
+  const { host, statePath } = defaults;
+  if (asked !== undefined && host !== asked) {
+    throw new HostsShareState(`--host ${asked} is overruled by another option, which says ${host}; leave that out`);
+  }
+  const owner = owners.get(statePath) ?? host;
+  if (owner !== host) {
+    throw new HostsShareState(
+      `hosts ${owner} and ${host} would share [DEFAULT] state_path = ${statePath}; each needs its own, as state_path = ${statePath}/$host`,
+    );
+  }
+  owners.set(statePath, host);
+}
+
+/** Values of many hosts that are the same for all of them, kept once. */
+class SharedSections {
+  readonly #known = new Map<string, object>();
+
+  over(config: NovaConfig): NovaConfig {
+    const sections = Object.entries(config).map(([name, section]) => [name, this.section(name, section)]);
+    return Object.freeze(Object.fromEntries(sections)) as NovaConfig;
+  }
+
+  section<T extends object>(name: string, section: T): T {
+    const known = this.#known.get(name);
+    if (known !== undefined && isDeepStrictEqual(known, section)) {
+      return known as T;
+    }
+    this.#known.set(name, section);
+    return section;
+  }
+}
+
+/** A driver's path as others find it too: the host's record of its driver is read from other folders. */
+function withPlaceOfDriver(config: NovaConfig, cwd: string): NovaConfig {
+  const { computeDriver } = config.defaults;
+  return /^\.{1,2}\//.test(computeDriver)
+    ? { ...config, defaults: { ...config.defaults, computeDriver: resolve(cwd, computeDriver) } }
+    : config;
 }

@@ -6,42 +6,44 @@ import type { Runtime } from "../../runtime/runtime.js";
 
 /** What `--metrics-port` asks for. */
 export interface MetricsOutlet {
-  readonly metrics: AgentMetrics;
+  /** Label `host` of every sample; "" is none: what the hosts of a process share. */
+  forHost(host: string): AgentMetrics;
   /** The address of the metrics; null: they are not served. */
   readonly url: string | null;
-  /** From now on the metrics show the state of these two. */
-  watch(connection: ConductorConnection, session: HostSession): void;
+  /** From now on the metrics show the state of the connection. */
+  watchConnection(connection: ConductorConnection): void;
+  /** From now on the metrics show whether the session has the host's lease. */
+  watchHost(session: HostSession): void;
   close(): Promise<void>;
 }
 
 const NO_OUTLET: MetricsOutlet = {
-  metrics: NO_METRICS,
+  forHost: () => NO_METRICS,
   url: null,
-  watch: () => undefined,
+  watchConnection: () => undefined,
+  watchHost: () => undefined,
   close: async () => undefined,
 };
 
 /** @param port undefined: no metrics; 0: any free port. @throws {AddressInUse} */
-export async function openMetrics(
-  port: number | undefined,
-  host: string,
-  runtime: Pick<Runtime, "servers">,
-): Promise<MetricsOutlet> {
+export async function openMetrics(port: number | undefined, runtime: Pick<Runtime, "servers">): Promise<MetricsOutlet> {
   if (port === undefined) {
     return NO_OUTLET;
   }
-  let watched: { readonly connection: ConductorConnection; readonly session: HostSession } | undefined;
+  let watched: ConductorConnection | undefined;
+  const sessions = new Map<string, HostSession>();
   const registry = await createMetricsRegistry({
-    leases: () => new Map([[host, watched?.session.leaseHeld ?? false]]),
-    conductorConnected: () => watched?.connection.state === "connected",
+    leases: () => new Map([...sessions].map(([host, { leaseHeld }]) => [host, leaseHeld])),
+    conductorConnected: () => watched?.state === "connected",
   });
   const listener = await serveMetrics(runtime.servers, registry, port);
   return {
-    metrics: registry.forHost(host),
+    forHost: (host) => registry.forHost(host),
     url: `${listener.url}/metrics`,
-    watch: (connection, session) => {
-      watched = { connection, session };
+    watchConnection: (connection) => {
+      watched = connection;
     },
+    watchHost: (session) => void sessions.set(session.host, session),
     close: () => listener.close(0),
   };
 }

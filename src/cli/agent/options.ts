@@ -22,6 +22,8 @@ export interface AgentCommandOptions {
   readonly metricsPort?: number;
   readonly traceDriver?: true;
   readonly watch?: true;
+  readonly changeDriver?: true;
+  readonly pool?: true;
   readonly release?: Release;
   readonly serviceVersion?: number;
 }
@@ -33,11 +35,16 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
         "Placement, and builds, deletes and evacuates servers. Guests outlive it.",
     )
     .version(version())
-    .option("--host <name>", "name of this compute host (default: host name of the machine)")
+    .option(
+      "--host <names>",
+      "name of this compute host (default: host name of the machine), or names of many that this process serves: " +
+        "a,b or rack[01-20]-node[001-050]",
+    )
     .option("--state-dir <dir>", "state directory of the local cluster to join", DEFAULT_STATE_DIR)
-    .option("--conductor <url>", "join the control plane at this address instead: http://host:port")
-    .option("--compute-driver <name>", "virt driver: built-in name, npm package or path (default: fake-libvirt)")
+    .option("--conductor <url>", "join the control plane at this address instead: http://host:port, wss://host:port")
+    .option("--compute-driver <name>", "virt driver: fake-libvirt (default), ironic, qemu, an npm package or a path")
     .option("--watch", "with a driver by its path: start again when the driver's files change; guests go on")
+    .option("--change-driver", "let this host have another driver than before; refused while it has servers or moves")
     .option("--config-file <file>", "nova.conf; repeatable, later ones win", collect, [])
     .option("--config-dir <dir>", "its *.conf files, sorted, after --config-file; repeatable", collect, [])
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
@@ -71,6 +78,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
         .argParser(serviceVersion)
         .conflicts("release"),
     )
+    .addOption(new Option("--pool", "outlive the end of each host, though it be the only one").hideHelp())
     .addHelpText("after", EXIT_CODES)
     .showHelpAfterError("(--help shows what there is)")
     .allowExcessArguments(false)
@@ -82,7 +90,8 @@ const EXIT_CODES = `
 For authors of drivers: compute-agent driver --help
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start;
-4 no control plane, or it refused the join token; 5 another agent took the host.
+4 no control plane, or it refused the join token; 5 another agent took the host. With many hosts:
+0 when all stopped as asked; once none serves any more, that of the first that failed.
 Of --check: 0 a start would find all it needs; 4 a part of the control plane is missing or refuses the agent;
 3 the host's records, its hypervisor or another agent would make it refuse or wait.`;
 
@@ -110,10 +119,10 @@ function collectOption(text: string, before: readonly CommandLineValue[]): reado
   return [...before, { section, option, value, flag: `-o ${section}.${option}` }];
 }
 
-/** The flags that stand for options of nova.conf. */
-export function commandLineValues(options: AgentCommandOptions): CommandLineValue[] {
+/** The flags that stand for options of nova.conf. @param host one of those that `--host` names */
+export function commandLineValues(options: AgentCommandOptions, host: string | undefined): CommandLineValue[] {
   return [
-    ...flag("DEFAULT", "host", "--host", options.host),
+    ...flag("DEFAULT", "host", "--host", host),
     ...flag("DEFAULT", "compute_driver", "--compute-driver", options.computeDriver),
     ...flag("conductor", "url", "--conductor", options.conductor),
     ...options.option,

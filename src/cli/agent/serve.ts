@@ -1,25 +1,33 @@
-import { type Agent, AgentStopped, createAgent } from "../../agent/life/agent.js";
-import type { AgentMetrics } from "../../agent/metrics/metrics.js";
+import { AgentStopped } from "../../agent/life/agent.js";
 import { refusalOf } from "../../agent/startup/refusals.js";
+import { type ControlledHost, MOST_DETAIL } from "../../conductor/methods/session.js";
+import type { ConductorConnection } from "../../conductor/port.js";
 import { createFaultDoors } from "../../faults/fault-doors.js";
-import type { ChangingFaults } from "../../faults/faults.js";
+import type { FaultFile } from "../../faults/fault-file.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { Opened } from "../../runtime/opened.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import type { Timers } from "../../runtime/timers.js";
+import { DriverGuard } from "../containment/driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { leaveParent, onParentGone, tellParent } from "../ui/parent.js";
+import { leaveParent, onAddHosts, tellParent } from "../ui/parent.js";
 import { exitCodeOf } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
 import { openFaults } from "./agent-faults.js";
+import { agentTls } from "./agent-tls.js";
 import { connect } from "./connect.js";
-import { traceDriver } from "./driver-trace.js";
-import { type LoadedConfig, loadConfig } from "./load-config.js";
+import { DriverStrays } from "./driver-strays.js";
+import { type EndOfProcess, endOnSignals } from "./end-of-process.js";
+import { HostLife } from "./host-life.js";
+import { HostReport } from "./host-report.js";
+import { Hosts } from "./hosts.js";
+import { HostsReport } from "./hosts-report.js";
+import { type LoadedHosts, loadHosts } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
-import { placementTls } from "./placement-tls.js";
-import { reportClient } from "./report-client.js";
+import { startLogger } from "./start-logger.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
 export async function serve(options: AgentCommandOptions): Promise<number> {
@@ -41,130 +49,119 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
     colour: terminal.interactive && process.env.NO_COLOR === undefined,
   });
   const files = new NodeFiles();
-  const loaded = await loadConfig(options, files);
-  const { config } = loaded.compiled;
-  const tls = await placementTls(config, files);
-  const runtime = createNodeRuntime({ logger, tls, connections: config.placement.maxConnections });
+  const guard = new DriverGuard("compute-agent");
+  const loaded = await loadHosts(options, files, guard);
+  const { names, first } = loaded;
+  const { config } = first.compiled;
+  const single = names.length === 1 && options.pool !== true;
+  const tls = await agentTls(config, files);
+  const runtime = createNodeRuntime({ logger, ...tls, connections: config.placement.maxConnections });
   opened.add(() => runtime.http.close());
-  for (const warning of loaded.compiled.warnings) {
+  for (const warning of first.compiled.warnings) {
     logger.warn(warning.message);
   }
-  const outlet = await openMetrics(options.metricsPort, loaded.compiled.config.defaults.host, runtime);
+  const outlet = await openMetrics(options.metricsPort, runtime);
   opened.add(() => outlet.close());
   if (outlet.url !== null) {
     terminal.print(`metrics on ${outlet.url}`);
   }
-  const metrics = await metricsFor(options, outlet, loaded, runtime);
-  const faultFile = await openFaults(loaded.compiled.config.defaults.statePath, runtime);
-  opened.add(() => faultFile.close());
-  const { faults } = faultFile;
-  const doors = createFaultDoors(runtime, faults);
-  const abort = new AbortController();
-  let agent: Agent | undefined;
-  let asked = 0;
-  const stop = () => {
-    asked += 1;
-    // The second time the person means it; a half-done operation is what the next start mends.
-    if (asked > 1) {
-      process.exit(ExitCode.failure);
-    }
-    abort.abort();
-    tellParent({ type: "component", state: "stopping", detail: "" });
-    void agent?.stop();
-  };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
-  opened.add(() => {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
-  });
-  onParentGone(stop);
+  // A host that has a connection of its own can be cut off from the control plane.
+  const faultFile = single ? await openFaults(config.defaults.statePath, runtime) : null;
+  opened.add(() => faultFile?.close());
+  opened.add(guard.watchLoop(logger, { json: options.logFormat === "json" }));
+  const end = endOnSignals(logger, opened);
+  const strays = new DriverStrays(logger, (reason) => end.breakOff(reason));
+  guard.onStray((stray) => strays.take(stray));
   try {
-    const connection = await connect(loaded.compiled.config, loaded.directory, doors, abort.signal, {
-      observer: metrics,
+    const doors = faultFile === null ? runtime : createFaultDoors(runtime, faultFile.faults);
+    const connection = await connect(config, first.directory, doors, end.signal, {
+      observer: outlet.forHost(single ? config.defaults.host : ""),
+      hosts: options.host ?? config.defaults.host,
     });
-    try {
-      agent = await start(
-        loaded,
-        connection,
-        { runtime: doors, faults, outlet, metrics },
-        serviceVersionOf(options) ?? connection.serviceVersion,
-      );
-      process.on("SIGHUP", () => agent?.reset());
-      if (abort.signal.aborted) {
-        void agent.stop();
-      }
-      return await run(agent, runtime);
-    } finally {
-      await connection.close();
-    }
+    opened.add(() => connection.close());
+    outlet.watchConnection(connection);
+    return await serveHosts(loaded, { runtime, connection, outlet, strays, faultFile, options, end });
   } catch (error) {
-    return failed(error, abort.signal.aborted, (text) => terminal.complain(text));
+    const asked = end.broken === undefined && end.signal.aborted;
+    return failed(end.broken ?? error, asked, (text) => terminal.complain(text));
   }
+}
+
+/** Milliseconds after which those that serve are reported, though others still start. */
+const START_PATIENCE = 60_000;
+
+function afterwards(timers: Timers, milliseconds: number, unless: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = timers.after(milliseconds, resolve);
+    void unless.finally(cancel);
+  });
 }
 
 interface Surroundings {
   readonly runtime: Runtime;
-  readonly faults: ChangingFaults;
+  readonly connection: ConductorConnection;
   readonly outlet: MetricsOutlet;
-  readonly metrics: AgentMetrics;
+  readonly strays: DriverStrays;
+  readonly faultFile: FaultFile | null;
+  readonly options: AgentCommandOptions;
+  readonly end: EndOfProcess;
 }
 
-function metricsFor(
-  { traceDriver: traced }: AgentCommandOptions,
-  { metrics }: MetricsOutlet,
-  { compiled }: LoadedConfig,
-  runtime: Runtime,
-): AgentMetrics | Promise<AgentMetrics> {
-  return traced === true ? traceDriver(metrics, compiled.config.defaults.statePath, runtime) : metrics;
-}
-
-async function start(
-  { compiled, driver, driverConfig, configFiles }: LoadedConfig,
-  connection: Awaited<ReturnType<typeof connect>>,
-  { runtime, faults, outlet, metrics }: Surroundings,
-  serviceVersion: number | undefined,
-): Promise<Agent> {
-  const { config } = compiled;
-  const session = connection.host(config.defaults.host, {
-    lease: !config.workarounds.upstreamQuirks.has("no-host-lease"),
+/** Serves the hosts until none lives any more. @throws why the first of them failed, unless it was asked to stop */
+async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<number> {
+  const { runtime, connection, outlet, strays, faultFile, options, end } = around;
+  const shared = {
+    connection,
+    outlet,
+    strays,
+    traceDriver: options.traceDriver === true,
+    serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
+  };
+  const single = faultFile !== null;
+  const report = single ? new HostReport(runtime) : new HostsReport(runtime);
+  let tell: (host: ControlledHost) => void = () => {};
+  const hosts = new Hosts({
+    timers: runtime.timers,
+    live: (host, onServing) => {
+      let starting = !single;
+      const warned = (message: string) => report.warned(host, message);
+      const served = () => {
+        starting = false;
+        onServing();
+      };
+      const logger = single ? runtime.logger : startLogger(runtime.logger, () => (starting ? warned : null));
+      return new HostLife(
+        loaded.of(host),
+        { ...shared, runtime: { ...runtime, logger } },
+        { onServing: served, onProgress: (state) => report.progress(host, state), faultFile },
+      );
+    },
+    onState: (standing) => {
+      const { host, state, detail } = standing;
+      report.changed(standing);
+      tell({ host, state, detail: detail.slice(0, MOST_DETAIL) });
+    },
+    ...(single ? { killProcess: () => process.kill(process.pid, "SIGKILL") } : {}),
   });
-  outlet.watch(connection, session);
-  return createAgent({
-    host: config.defaults.host,
-    config,
-    configFiles,
-    runtime,
-    session,
-    driver,
-    driverConfig,
-    placement: reportClient(config, runtime, session, metrics),
-    metrics,
-    faults,
-    ...(serviceVersion === undefined ? {} : { serviceVersion }),
+  tell = connection.offerControl?.(hosts) ?? tell;
+  end.onStop(() => void hosts.stop());
+  process.on("SIGHUP", () => {
+    for (const life of hosts.lives) {
+      life.reset();
+    }
   });
-}
-
-/** From start-up to the end of the agent's life. */
-async function run(agent: Agent, runtime: Runtime): Promise<number> {
-  const ended = new Promise<void>((resolve) => {
-    agent.onState((state) => {
-      if (state === "serving") {
-        runtime.logger.info(`host ${agent.host} is serving`);
-        tellParent({ type: "component", state: "ready", detail: `pid ${runtime.processes.pid}` });
-      } else if (state !== "stopped" && state !== "failed" && state !== "draining") {
-        runtime.logger.debug(`host ${agent.host} is ${state}`);
-        tellParent({ type: "component", state: "starting", detail: state });
-      }
-      if (state === "stopped" || state === "failed") {
-        resolve();
-      }
-    });
-  });
-  await agent.start();
-  await ended;
-  if (agent.failure !== null) {
-    throw agent.failure;
+  onAddHosts((added) => void (single ? report.refuse(added) : hosts.add(added)));
+  report.begin();
+  const added = hosts.add(loaded.names);
+  // One that takes its time must not keep anybody from knowing of the others.
+  await Promise.race([added, afterwards(runtime.timers, START_PATIENCE, added)]);
+  report.started();
+  await added;
+  await hosts.idle;
+  report.close();
+  const failure = hosts.standings.find(({ state }) => state === "failed");
+  if (end.broken !== undefined || (failure !== undefined && !end.signal.aborted)) {
+    throw end.broken ?? failure?.error;
   }
   return ExitCode.ok;
 }

@@ -1,9 +1,10 @@
 import { type ConfigRow, showConfig } from "../../config/show-config.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { DriverGuard } from "../containment/driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
-import { loadConfig } from "./load-config.js";
+import { loadHosts } from "./load-config.js";
 import type { AgentCommandOptions } from "./options.js";
 
 const COLUMNS: readonly Column<ConfigRow>[] = [
@@ -15,7 +16,15 @@ const COLUMNS: readonly Column<ConfigRow>[] = [
 
 export async function printConfig(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
-  const { compiled } = await loadConfig(options, new NodeFiles());
+  const { names, first, of } = await loadHosts(options, new NodeFiles(), new DriverGuard("compute-agent"));
+  const { compiled } = first;
+  if (names.length > 1) {
+    const last = of(names.at(-1) ?? "").compiled;
+    const own = compiled.values.filter(({ value }, index) => value !== last.values[index]?.value);
+    terminal.complain(
+      `These are the values of ${names[0]}, the first of ${names.length} hosts. The others have ${own.map(({ option }) => option).join(", ")} of their own.`,
+    );
+  }
   for (const warning of compiled.warnings) {
     terminal.complain(`warning: ${warning.message}`);
   }

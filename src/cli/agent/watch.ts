@@ -6,9 +6,10 @@ import { fileURLToPath } from "node:url";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeTimers } from "../../runtime/node/node-timers.js";
 import { InvalidDriver } from "../../virt/errors.js";
+import { DriverGuard } from "../containment/driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
-import { loadConfig } from "./load-config.js";
+import { loadHosts } from "./load-config.js";
 import type { AgentCommandOptions } from "./options.js";
 
 /** Milliseconds without a change before the agent is started again: a compiler writes several files. */
@@ -90,7 +91,7 @@ const program = (): string => fileURLToPath(new URL("../compute-agent.js", impor
 
 /** The path of the module that `compute_driver` names. @throws {InvalidDriver} it is built in, or cannot be found. */
 async function driverFolder(options: AgentCommandOptions): Promise<string> {
-  const { compiled, driver } = await loadConfig(options, new NodeFiles());
+  const { compiled, driver } = (await loadHosts(options, new NodeFiles(), new DriverGuard("compute-agent"))).first;
   const { computeDriver } = compiled.config.defaults;
   if (!/^\.{0,2}\//.test(computeDriver)) {
     throw new InvalidDriver(

@@ -1,18 +1,26 @@
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { loadConfig } from "../agent/load-config.js";
+import { loadHosts } from "../agent/load-config.js";
 import { agentCommand } from "../agent/options.js";
+import { DriverGuard } from "../containment/driver-guard.js";
 
 /**
  * Reads what agents with these arguments would read: what is wrong with their options, files or driver is known before
  * anything is started.
- * @returns what the agents would only warn of. @throws as {@link loadConfig}
+ * @param each the arguments of each agent
+ * @returns what the agents would only warn of, once. @throws as {@link loadHosts}
  */
-export async function checkAgents(args: readonly string[]): Promise<readonly string[]> {
-  const warnings: string[] = [];
+export async function checkAgents(each: readonly (readonly string[])[]): Promise<readonly string[]> {
+  const warnings = new Set<string>();
+  const guard = new DriverGuard("compute-cluster");
   const command = agentCommand(async (options) => {
-    const { compiled } = await loadConfig(options, new NodeFiles());
-    warnings.push(...compiled.warnings.map(({ message }) => message));
+    const { compiled } = (await loadHosts(options, new NodeFiles(), guard)).first;
+    for (const { message } of compiled.warnings) {
+      warnings.add(message);
+    }
   });
-  await command.parseAsync(args, { from: "user" });
-  return warnings;
+  const different = new Map(each.map((args) => [JSON.stringify(args), args]));
+  for (const args of different.values()) {
+    await command.parseAsync([...args], { from: "user" });
+  }
+  return [...warnings];
 }

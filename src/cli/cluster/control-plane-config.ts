@@ -4,7 +4,7 @@ import { taskOptions } from "../../cluster/conductor/tasks/task-deps.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
 import { effectiveDownTime } from "../../conductor/liveness.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
-import { compileNovaConfig } from "../../config/nova-config.js";
+import { compileNovaConfig, type NovaConfig } from "../../config/nova-config.js";
 import { unusedOptions } from "../../config/unused-options.js";
 import { configuredPlacementAccess } from "../../placement/access/configured-access.js";
 import { OLDEST_SUPPORTED_SERVICE_VERSION } from "../../records/index.js";
@@ -22,7 +22,7 @@ export interface ControlPlaneFlags {
 
 export type ControlPlaneConfig = Omit<
   ControlPlaneOptions,
-  "runtime" | "digests" | "directory" | "port" | "ironicNodes" | "onHolder"
+  "runtime" | "digests" | "directory" | "port" | "ironicNodes" | "outside" | "onHolder" | "supervisor"
 >;
 
 /**
@@ -43,11 +43,16 @@ export async function controlPlaneConfig(
   for (const { message } of unusedOptions(compiled.config.placement.authType, compiled.values)) {
     place.runtime.logger.warn(message);
   }
-  const { config } = compiled;
-  const { defaults, scheduler, api, workarounds } = config;
-  const placement = configuredPlacementAccess(config, place.runtime);
+  const placement = configuredPlacementAccess(compiled.config, place.runtime);
+  return { ...(placement === null ? {} : { placement }), ...controlPlaneOptions(compiled.config) };
+}
+
+/**
+ * The options of a control plane with a Placement of its own.
+ * @internal for tests
+ */
+export function controlPlaneOptions({ defaults, scheduler, api, workarounds }: NovaConfig): ControlPlaneConfig {
   return {
-    ...(placement === null ? {} : { placement }),
     serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
     reportInterval: defaults.reportInterval,
     scheduler: {

@@ -9,7 +9,9 @@ import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
 import { untilTold } from "../ui/until-told.js";
 import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
+import { type ListenFlags, listenOptions, outsideDoor } from "./listen.js";
 import { nodeCount } from "./node-count.js";
+import { parentSupervisor } from "./parent-supervisor.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
 
 const DEFAULT_PORT = 8774;
@@ -26,6 +28,8 @@ export function controlPlaneCommand(): Command {
     .option("--ironic <nodes>", "the embedded Ironic has at least so many nodes", nodeCount, 0)
     .option("--disable-compute-service-check-for-ffu", "start although agents are of older releases")
     .addOption(serviceDeletePolicy())
+    .addOption(listenOptions.listen())
+    .addOption(listenOptions.withoutTls())
     .addOption(
       new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
     )
@@ -34,7 +38,7 @@ export function controlPlaneCommand(): Command {
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
-interface ControlPlaneCommandOptions extends ControlPlaneFlags {
+interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFlags {
   readonly stateDir: string;
   readonly port?: number;
   readonly ironic: number;
@@ -50,7 +54,9 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     cwd: process.cwd(),
     stateDir: directory.root,
   });
+  const outside = await outsideDoor(options, directory, runtime, before?.outside);
   const told = untilTold();
+  const supervisor = parentSupervisor();
   tellParent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({
     runtime,
@@ -58,11 +64,15 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     directory,
     port: options.port ?? portOf(before?.url) ?? DEFAULT_PORT,
     ironicNodes: options.ironic,
+    ...(outside && { outside }),
     ...config,
     onHolder: (host, pid) => tellParent({ type: "host", host, pid }),
+    ...(supervisor === undefined ? {} : { supervisor }),
   });
-  createTerminal().print(`listening on ${controlPlane.url}`);
-  tellParent({ type: "component", state: "ready", detail: controlPlane.url, url: controlPlane.url });
+  const { url, outsideUrl } = controlPlane;
+  const where = outsideUrl === undefined ? url : `${url} and ${outsideUrl}`;
+  createTerminal().print(`listening on ${where}`);
+  tellParent({ type: "component", state: "ready", detail: where, url });
   await told;
   await controlPlane.stop();
   await runtime.http.close();

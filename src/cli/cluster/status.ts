@@ -4,6 +4,7 @@ import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
 import { openCloudSession } from "../../cluster/local/cloud-session.js";
 import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../cluster/local/cluster-status.js";
+import { clusterSummary } from "../../cluster/local/cluster-summary.js";
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -13,23 +14,39 @@ import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { guestSummary } from "./guest-summary.js";
 import { nodesTogether, type TableRow } from "./nodes-together.js";
+import { reportedGuests } from "./reported-guests.js";
+import { summaryText } from "./summary-text.js";
+
+/** Hosts of which each has its row. */
+const MOST_ROWS = 50;
 
 export function statusCommand(): Command {
   return new Command("status")
     .summary("hosts, providers, usages, servers and guests, in one table")
     .description(
-      "Asks the Compute API and Placement what they know of every host, and looks at the fake-libvirt hypervisors in the state " +
-        "directory. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere.",
+      "Asks the Compute API and Placement what they know of every host, looks at the fake-libvirt hypervisors in the state " +
+        "directory, and asks the agents of other drivers what these have. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere. " +
+        `Of more than ${MOST_ROWS} hosts it shows a summary.`,
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .option("--json", "the same as JSON")
-    .action(async (options: { stateDir: string; json?: true }) => {
+    .option("--all", `every host, also of more than ${MOST_ROWS}`)
+    .option("--json", "every host, as JSON")
+    .action(async (options: { stateDir: string; all?: true; json?: true }) => {
       const terminal = createTerminal();
       const runtime = createNodeRuntime({ logger: quietLogger });
+      process.exitCode = ExitCode.ok;
       try {
         const directory = stateDir(options.stateDir, process.cwd());
         const session = await openCloudSession(runtime.files, runtime.http, directory);
-        const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime));
+        const whole = options.all === true || options.json === true;
+        const summary = whole ? null : await clusterSummary(session, MOST_ROWS);
+        if (summary) {
+          terminal.print(summaryText(summary));
+          return;
+        }
+        const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
+          reportedGuests(hosts, { runtime, directory }),
+        );
         const table = nodesTogether(rows);
         terminal.print(
           options.json === true
@@ -39,7 +56,6 @@ export function statusCommand(): Command {
       } finally {
         await runtime.http.close();
       }
-      process.exitCode = ExitCode.ok;
     });
 }
 

@@ -1,8 +1,11 @@
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Command, InvalidArgumentError } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
 import { ensureUsable } from "../../cluster/local/usable-state-dir.js";
+import { MOST_HOSTS } from "../../records/host-range.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
@@ -13,11 +16,28 @@ import { interruptSignal } from "../ui/interrupt-signal.js";
 import { portNumber } from "../ui/port-number.js";
 import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { withBoundDrivers } from "./bound-drivers.js";
 import { checkAgents } from "./check-agents.js";
+import { readAddition } from "./host-additions.js";
+import { KeptHosts } from "./kept-hosts.js";
+import { leaveOut, reopen } from "./left-out-hosts.js";
 import { linkCloudsFile } from "./link-clouds-file.js";
+import { listenOptions, listenWarnings } from "./listen.js";
 import { nodeCount } from "./node-count.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
-import { agentArguments, hostsOf, IRONIC_HOST, type UpOptions, upChildren } from "./up-children.js";
+import {
+  additionArguments,
+  agentArguments,
+  CONTROL_PLANE,
+  hostArguments,
+  hostsOf,
+  IRONIC_HOST,
+  morePlans,
+  settingsOf,
+  type UpOptions,
+  upChildren,
+} from "./up-children.js";
+import { UpHosts } from "./up-hosts.js";
 import { welcome } from "./welcome.js";
 
 export function upCommand(): Command {
@@ -25,9 +45,19 @@ export function upCommand(): Command {
     .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
     .description(
       "Starts Placement, the Compute API, Identity, Image, Ironic and the conductor in one process on the loopback interface, and " +
-        "N agents as processes of their own. What they know survives in the state directory; starting again goes on from there.",
+        "agents of N hosts beside it, beyond 8 hosts several in one process. What they know survives in the state directory; starting again goes on from there.",
     )
-    .option("--hosts <n>", "number of agents", count, 3)
+    .option("--hosts <n>", "number of hosts", count, 3)
+    .addOption(
+      new Option(
+        "--processes <n>",
+        "agent processes that the hosts share (default: one a host, beyond 8 hosts one a core)",
+      )
+        .argParser(atLeastOne)
+        .conflicts("hostsPerProcess"),
+    )
+    .option("--hosts-per-process <n>", "hosts that share an agent process at most", atLeastOne)
+    .option("--remove", "remove the hosts of the start before that this one leaves out, unless they have servers")
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option(
       "--port <n>",
@@ -35,11 +65,14 @@ export function upCommand(): Command {
       portNumber,
     )
     .option("--driver <name>", "virt driver of the agents: built-in name, npm package or path; its calls are traced")
+    .option("--change-driver", "let hosts have another driver than before; refused while they have servers or moves")
     .option("--config-file <file>", "nova.conf for all of them; repeatable", collect, [])
     .option("--releases <names>", `one agent of each, started oldest first: ${RELEASE_NAMES.join(", ")}`, releases)
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
     .addOption(serviceDeletePolicy())
+    .addOption(listenOptions.listen())
+    .addOption(listenOptions.withoutTls())
     .option(
       "--ironic <nodes>",
       `so many emulated bare-metal nodes, and agent ${IRONIC_HOST} that manages them`,
@@ -55,8 +88,16 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 
 function count(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 200) {
-    throw new InvalidArgumentError("expected 0 to 200.");
+  if (!Number.isInteger(value) || value < 0 || value > MOST_HOSTS) {
+    throw new InvalidArgumentError(`expected 0 to ${MOST_HOSTS}.`);
+  }
+  return value;
+}
+
+function atLeastOne(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > MOST_HOSTS) {
+    throw new InvalidArgumentError(`expected 1 to ${MOST_HOSTS}.`);
   }
   return value;
 }
@@ -79,34 +120,82 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
   const told = new Promise<"told">((resolve) => interrupt.addEventListener("abort", () => resolve("told")));
   const directory = stateDir(options.stateDir, process.cwd());
   await ensureUsable(new NodeFiles(), directory);
-  const warnings = await checkAgents(["--state-dir", directory.root, ...agentArguments(options)]);
-  for (const warning of warnings) {
-    terminal.complain(`compute-cluster: warning: ${warning}`);
+  const kept = new KeptHosts(new NodeFiles(), directory);
+  const before = await withBoundDrivers(new NodeFiles(), directory, await kept.read());
+  const settings = settingsOf(options, before, (path) => resolve(path));
+  const warn = (warning: string) => terminal.complain(`compute-cluster: warning: ${warning}`);
+  for (const warning of listenWarnings(options)) {
+    warn(warning);
+  }
+  const common = ["--state-dir", directory.root, ...agentArguments(options)];
+  for (const warning of await checkAgents(
+    [...settings.values()].map((setting) => [...common, ...hostArguments(setting)]),
+  )) {
+    warn(warning);
   }
   if (interrupt.aborted) {
     return ExitCode.ok;
   }
-  const lines = new StatusLines(terminal);
-  const supervisor = new Supervisor({
-    ...upChildren(options, directory),
+  const lines = new StatusLines(terminal, nodeTimers());
+  const hosts: UpHosts = new UpHosts({
+    kept,
+    supervisor: () => supervisor,
+    plansOf: (added) => morePlans(added, { options, directory, supervisor, cores: availableParallelism() }),
+    readAddition: (id) => readAddition(new NodeFiles(), directory, id),
+    onStarted: (host) => reopen([host], directory),
+  });
+  const supervisor: Supervisor = new Supervisor({
+    ...upChildren(options, directory, settings, availableParallelism()),
     directory,
     programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
-    onStatus: (status) => lines.update(status),
+    onStatus: (status) => {
+      lines.update(status);
+      const setting = settings.get(CONTROL_PLANE);
+      if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined) {
+        kept.keep(CONTROL_PLANE, setting).catch((error: unknown) => warn(String(error)));
+      }
+    },
+    onServing: (host) => {
+      const setting = settings.get(host);
+      if (setting !== undefined) {
+        kept.keep(host, setting).catch((error: unknown) => warn(String(error)));
+      }
+    },
+    onMessage: (message) => void hosts.take(message),
     children: nodeChildren(),
     timers: nodeTimers(),
     clock: nodeClock(),
   });
-  const running = supervisor.start().then(async () => {
+  const prepare = async (): Promise<void> => {
+    if (kept.hosts.length === 0) {
+      return;
+    }
+    const place = { kept, directory, remove: options.remove };
+    const texts = await leaveOut(hosts.idle, [...settings.keys()], place).catch((error: unknown) => [String(error)]);
+    if (texts.length > 0) {
+      lines.pause();
+      terminal.print(texts.join("\n"));
+    }
+  };
+  const running = supervisor.start(prepare).then(async () => {
     if (supervisor.isStopping || supervisor.url === undefined) {
       return;
     }
     // A cluster that is kept elsewhere leaves the working directory alone.
     const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
-    const missing = supervisor.statuses.filter(({ state }) => state !== "ready");
-    const hosts = hostsOf(options).length;
+    const outside = (await readClusterInfo(new NodeFiles(), directory))?.outside;
+    const missing = supervisor.hosts.filter(({ state }) => state !== "serving");
+    const counted = hostsOf(options);
+    let next = counted.length + 1;
+    while (kept.get(`devstack${next}`) !== undefined) {
+      next += 1;
+    }
+    // What the last one has, a further one would have.
+    const setting = settings.get(counted.at(-1) ?? "") ?? { configFiles: [] };
+    const another = [`devstack${next}`, ...additionArguments(setting)];
     lines.pause();
     terminal.print(
-      welcome({ url: supervisor.url, given: options.stateDir, directory, here, hosts, missing }, terminal),
+      welcome({ url: supervisor.url, outside, given: options.stateDir, directory, here, another, missing }, terminal),
     );
   });
   try {
@@ -120,5 +209,6 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
   } finally {
     await supervisor.stop();
     await running.catch(() => undefined);
+    lines.end();
   }
 }

@@ -4,10 +4,13 @@ import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../driver
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { guestsReportedBy } from "./reported-guests.js";
 import { unknownHost } from "./unknown-host.js";
 
 interface VirshOptions {
@@ -18,33 +21,42 @@ interface VirshOptions {
 
 export function virshCommand(): Command {
   const command = new Command("virsh")
-    .summary("look at the guests of a fake-libvirt hypervisor, and change them behind the agent's back")
+    .summary("look at the guests of a host, and change those of a fake-libvirt hypervisor behind the agent's back")
     .option("--host <host>", "whose hypervisor", "devstack1")
     .option("-c, --connect <uri>", "the hypervisor itself: fake-libvirt:///absolute/folder (default: that of --host)")
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
+  const complaining = async (work: (terminal: Terminal) => Promise<void>): Promise<void> => {
+    const terminal = createTerminal();
+    try {
+      await work(terminal);
+      process.exitCode = ExitCode.ok;
+    } catch (error) {
+      if (!(error instanceof VirshError)) {
+        throw error;
+      }
+      terminal.complain(`error: ${error.message}`);
+      process.exitCode = ExitCode.failure;
+    }
+  };
   const run =
     <Arguments extends readonly unknown[]>(
       work: (virsh: Virsh, terminal: Terminal, ...rest: Arguments) => Promise<void>,
     ) =>
-    async (...rest: unknown[]): Promise<void> => {
-      const terminal = createTerminal();
-      try {
-        await work(await open(command.opts<VirshOptions>()), terminal, ...(rest as unknown as Arguments));
-        process.exitCode = ExitCode.ok;
-      } catch (error) {
-        if (!(error instanceof VirshError)) {
-          throw error;
+    (...rest: unknown[]): Promise<void> =>
+      complaining(async (terminal) => {
+        const options = command.opts<VirshOptions>();
+        const virsh = await open(options);
+        if (virsh === null) {
+          throw new VirshError(`the guests of ${options.host} are another driver's: change them with its own tools`);
         }
-        terminal.complain(`error: ${error.message}`);
-        process.exitCode = ExitCode.failure;
-      }
-    };
+        await work(virsh, terminal, ...(rest as unknown as Arguments));
+      });
   command
     .command("list")
-    .description("domains that run or are paused")
+    .description("domains that run or are paused; of drivers other than fake-libvirt, as the host's agent says")
     .option("--all", "those that are shut off too")
     .option("--json", "as JSON")
-    .action(run<[{ all?: true; json?: true }]>(list));
+    .action((options: ListOptions) => complaining((terminal) => list(command.opts<VirshOptions>(), terminal, options)));
   for (const [name, done, description] of CHANGES) {
     command
       .command(`${name} <domain>`)
@@ -79,21 +91,57 @@ const COLUMNS: readonly Column<VirshRow>[] = [
   { title: "UUID", value: (row) => row.uuid },
 ];
 
-async function open({ connect, host, stateDir: given }: VirshOptions): Promise<Virsh> {
+interface ListOptions {
+  readonly all?: true;
+  readonly json?: true;
+}
+
+/** Null: the host has another driver. @throws {VirshError} there is no such host */
+async function open({ connect, host, stateDir: given }: VirshOptions): Promise<Virsh | null> {
   const files = new NodeFiles();
   const directory = stateDir(given, process.cwd());
   const doors = { files, clock: nodeClock(), logger: createLogger({ level: "warn" }) };
   if (connect !== undefined) {
     return new Virsh(connect, doors);
   }
-  const hosts = await files.list(directory.hypervisors);
-  if (!hosts.includes(host)) {
-    throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, hosts)}`);
+  const hypervisors = await files.list(directory.hypervisors);
+  if (hypervisors.includes(host)) {
+    return new Virsh(connectionTo(directory.hypervisor(host)), doors);
   }
-  return new Virsh(connectionTo(directory.hypervisor(host)), doors);
+  const others = await files.list(directory.agents);
+  if (others.includes(host)) {
+    return null;
+  }
+  const known = [...new Set([...hypervisors, ...others])];
+  throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, known)}`);
 }
 
-async function list(virsh: Virsh, terminal: Terminal, options: { all?: true; json?: true }): Promise<void> {
-  const rows = await virsh.list(options);
+async function list(place: VirshOptions, terminal: Terminal, options: ListOptions): Promise<void> {
+  const virsh = await open(place);
+  const rows = virsh === null ? await reportedRows(place, options) : await virsh.list(options);
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
+}
+
+/** States that `virsh list` leaves out; a guest of which nobody knows whether it runs is shown. */
+const INACTIVE: readonly string[] = ["shut off", "crashed", "suspended"];
+
+/** @throws {VirshError} no agent of the host answers */
+async function reportedRows(
+  { host, stateDir: given }: VirshOptions,
+  { all }: ListOptions,
+): Promise<readonly VirshRow[]> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  const directory = stateDir(given, process.cwd());
+  try {
+    const guests = await guestsReportedBy(host, "virsh", { runtime, directory });
+    return guests
+      .filter(({ state }) => all || !INACTIVE.includes(state))
+      .map(({ name, uuid, state }) => ({ id: null, name, uuid, state }))
+      .toSorted((one, other) => one.name.localeCompare(other.name, "en"));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new VirshError(`${NOT_CONNECTED}: the agent of ${host} does not say what its driver has: ${reason}`);
+  } finally {
+    await runtime.http.close();
+  }
 }

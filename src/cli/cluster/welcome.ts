@@ -1,25 +1,34 @@
 import { quoted } from "../../cluster/identity/openrc.js";
-import type { ComponentStatus } from "../../cluster/local/component.js";
 import { DEFAULT_STATE_DIR, type StateDir } from "../../cluster/local/state-dir.js";
+import type { HostProcess } from "../../conductor/methods/hosts.js";
 import { wrapWords } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
 
 export interface Welcome {
   readonly url: string;
+  /** Where other machines find it; undefined: nowhere. */
+  readonly outside: string | undefined;
   /** `--state-dir` as it was given. */
   readonly given: string;
   readonly directory: StateDir;
   /** The working directory's `clouds.yaml` is the cluster's. */
   readonly here: boolean;
-  readonly hosts: number;
-  /** Components that are not ready, with why. */
-  readonly missing: readonly ComponentStatus[];
+  /** Arguments that add a host to those that run. */
+  readonly another: readonly string[];
+  /** Hosts that do not serve, with why. */
+  readonly missing: readonly HostProcess[];
 }
 
+/** Hosts that are named with why they do not serve. */
+const NAMED = 10;
+
 /** What `up` prints once everything that comes up is up. */
-export function welcome({ url, given, directory, here, hosts, missing }: Welcome, terminal: Terminal): string {
+export function welcome(
+  { url, outside, given, directory, here, another, missing }: Welcome,
+  terminal: Terminal,
+): string {
   const { bold, red } = terminal.colors;
-  const where = given === DEFAULT_STATE_DIR ? "" : ` --state-dir ${given}`;
+  const where = given === DEFAULT_STATE_DIR ? "" : ` --state-dir ${quoted(given)}`;
   return [
     "",
     `${bold("Identity")}   ${url}/identity/v3`,
@@ -33,10 +42,14 @@ export function welcome({ url, given, directory, here, hosts, missing }: Welcome
       : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
     "  openstack --os-compute-api-version 2.37 server create --flavor m1.tiny --image cirros --nic none --wait vm1",
     "",
-    `Another host:   npx compute-agent --host devstack${hosts + 1}${where}`,
+    `Another host:   npx compute-cluster host add ${another.map(quoted).join(" ")}${where}`,
+    ...(outside === undefined ? [] : [`Other machines: ${outside}; they join by  npx compute-cluster join${where}`]),
     `What is where:  npx compute-cluster status${where}`,
     ...(missing.length === 0 ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),
-    ...missing.map(({ name, state, detail }) => red(wrapWords(`${name} ${state}: ${detail}`, terminal.columns))),
+    ...missing
+      .slice(0, NAMED)
+      .map(({ host, state, reason }) => red(wrapWords(`${host} ${state}: ${reason}`, terminal.columns))),
+    ...(missing.length > NAMED ? [red(`and ${missing.length - NAMED} more: compute-cluster host list${where}`)] : []),
     "Ctrl-C stops all of it.",
   ].join("\n");
 }

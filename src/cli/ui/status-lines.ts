@@ -1,54 +1,136 @@
 import type { ComponentState, ComponentStatus } from "../../cluster/local/component.js";
+import { hostsInShort } from "../../cluster/local/host-summary.js";
 import { terminalText } from "../../runtime/terminal-text.js";
+import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import { wrapWords } from "./table.js";
 import type { Terminal } from "./terminal.js";
 
+/** Milliseconds between two drawings: thousands of hosts change faster than anybody reads. */
+const DRAW_EVERY = 100;
+/** Milliseconds between two plain lines of a component that stays in its state. */
+const LINE_EVERY = 5_000;
+
 /**
- * What each component does: redrawn in place on a terminal that has room for all of them, otherwise a plain line when a
- * state changes. `pause` leaves the lines as they are, so that other text can be printed below.
+ * What each component does: redrawn in place on a terminal, in short where that has no room for all of them; otherwise a plain
+ * line when a state changes, and now and then when only the detail does. `pause` leaves the lines as they are, so that other text
+ * can be printed below; `end` stops for good.
  */
 export class StatusLines {
   readonly #terminal: Terminal;
+  readonly #timers: Pick<Timers, "after">;
   readonly #statuses = new Map<string, ComponentStatus>();
+  /** Rows of the terminal that the last drawing took. */
   #drawn = 0;
+  /** What is drawn there. */
+  #text = "";
+  #cancelDraw: CancelTimer | undefined;
+  /** By component: what ends the time in which it prints no further line. */
+  readonly #quiet = new Map<string, CancelTimer>();
+  readonly #printed = new Map<string, string>();
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: Terminal, timers: Pick<Timers, "after">) {
     this.#terminal = terminal;
+    this.#timers = timers;
   }
 
   update(status: ComponentStatus): void {
     const before = this.#statuses.get(status.name);
     this.#statuses.set(status.name, status);
-    if (this.#terminal.interactive && this.#statuses.size < this.#terminal.rows) {
-      this.#redraw();
-    } else if (before?.state !== status.state) {
-      this.#terminal.print(this.#text(status));
+    if (!this.#terminal.interactive) {
+      this.#line(status, before?.state !== status.state);
+    } else if (this.#cancelDraw === undefined) {
+      this.#draw();
+      this.#cancelDraw = this.#timers.after(DRAW_EVERY, () => {
+        this.#cancelDraw = undefined;
+        this.#draw();
+      });
     }
   }
 
   /** Further updates start a new block below what is printed next. */
   pause(): void {
+    if (this.#cancelDraw !== undefined) {
+      this.#cancelDraw();
+      this.#cancelDraw = undefined;
+      this.#draw();
+    }
     this.#drawn = 0;
   }
 
-  #redraw(): void {
-    const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A\u001b[J` : "";
-    const text = [...this.#statuses.values()].map((status) => this.#text(status)).join("\n");
-    this.#terminal.write(`${up}${text}\n`);
-    this.#drawn = text.split("\n").length;
+  /** Shows what is to be shown, and nothing more later. */
+  end(): void {
+    this.pause();
+    for (const cancel of this.#quiet.values()) {
+      cancel();
+    }
+    this.#quiet.clear();
   }
 
-  #text(status: ComponentStatus): string {
+  #line(status: ComponentStatus, isNew: boolean): void {
+    const text = this.#textOf(status);
+    if (text === this.#printed.get(status.name) || (!isNew && (!status.isSum || this.#quiet.has(status.name)))) {
+      return;
+    }
+    this.#printed.set(status.name, text);
+    this.#terminal.print(text);
+    this.#quiet.get(status.name)?.();
+    if (status.isSum) {
+      const cancel = this.#timers.after(LINE_EVERY, () => {
+        this.#quiet.delete(status.name);
+        this.#line(this.#statuses.get(status.name) ?? status, false);
+      });
+      this.#quiet.set(status.name, cancel);
+    }
+  }
+
+  #draw(): void {
+    const all = [...this.#statuses.values()].map((status) => this.#textOf(status)).join("\n");
+    const text = this.#rowsOf(all) < this.#terminal.rows ? all : this.#short();
+    if (text === this.#text && this.#drawn > 0) {
+      return;
+    }
+    const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A\u001b[J` : "";
+    this.#terminal.write(`${up}${text}\n`);
+    this.#drawn = this.#rowsOf(text);
+    this.#text = text;
+  }
+
+  /** Rows that the terminal needs; it breaks longer lines itself. */
+  #rowsOf(text: string): number {
+    const { columns } = this.#terminal;
+    return text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(visible(line).length / columns)), 0);
+  }
+
+  /** A line a state, as far as the terminal has rows: how many there are, and which. */
+  #short(): string {
+    const byState = new Map<ComponentState, ComponentStatus[]>();
+    const [first, ...others] = this.#statuses.values();
+    for (const status of others) {
+      byState.set(status.state, [...(byState.get(status.state) ?? []), status]);
+    }
+    const groups = [...byState].map(([state, statuses]): ComponentStatus => {
+      const [only] = statuses as [ComponentStatus, ...ComponentStatus[]];
+      const detail = hostsInShort(statuses.map(({ name }) => name));
+      return statuses.length === 1 ? only : { ...only, state, name: `${statuses.length} processes`, detail };
+    });
+    const lines = (first === undefined ? groups : [first, ...groups]).map((status) => this.#textOf(status));
+    const fitting = lines.filter((_line, index) => {
+      return this.#rowsOf(lines.slice(0, index + 1).join("\n")) < this.#terminal.rows;
+    });
+    return fitting.join("\n");
+  }
+
+  #textOf(status: ComponentStatus): string {
     const { interactive, columns } = this.#terminal;
-    const width = Math.max(...[...this.#statuses.keys()].map((name) => name.length));
+    const width = Math.max(...[...this.#statuses.keys()].map((name) => Math.min(name.length, LONGEST_NAME)));
     const head = `${MARKS[status.state]} ${status.name.padEnd(width)}  ${status.state.padEnd(8)} `;
     // The last column is left free: some terminals go to the next line when it is written.
     const room = interactive ? Math.max(20, columns - 1 - head.length) : Number.POSITIVE_INFINITY;
-    const [first = "", ...rest] = wrapWords(terminalText(status.detail), room)
-      .split("\n")
-      .flatMap((line) => pieces(line, room));
-    const lines = [`${head}${first}`.trimEnd(), ...rest.map((line) => " ".repeat(head.length) + line)];
-    return lines.map((line) => this.#color(status.state)(line)).join("\n");
+    const [first = "", ...rest] = wrapWords(terminalText(status.detail), room).split("\n");
+    // A word that is longer, as a path may be, has lines to itself, which the terminal breaks: so it can be copied as a whole.
+    const [beside, below] = first.length > room ? ["", [first, ...rest]] : [first, rest];
+    const indented = below.map((line) => (line.length > room ? line : " ".repeat(head.length) + line));
+    return [`${head}${beside}`.trimEnd(), ...indented].map((line) => this.#color(status.state)(line)).join("\n");
   }
 
   #color(state: ComponentState): (text: string) => string {
@@ -63,13 +145,15 @@ export class StatusLines {
   }
 }
 
-/** A line in pieces that fit, for words that are longer than the room there is. */
-function pieces(line: string, room: number): string[] {
-  const count = Number.isFinite(room) ? Math.max(1, Math.ceil(line.length / room)) : 1;
-  return count === 1
-    ? [line]
-    : Array.from({ length: count }, (_, index) => line.slice(index * room, (index + 1) * room));
+/** Names are padded to this at most. */
+const LONGEST_NAME = 24;
+
+/** Without colours. */
+function visible(line: string): string {
+  return line.replaceAll(COLOURS, "");
 }
+
+const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
 
 const MARKS: Readonly<Record<ComponentState, string>> = {
   starting: "…",

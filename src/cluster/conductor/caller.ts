@@ -5,6 +5,8 @@ export interface Caller {
   readonly session: Session;
   /** The host for which the caller speaks. */
   readonly host: string | undefined;
+  /** One life of that host: its own boot, or else the connection's. */
+  readonly bootId: string;
   readonly requestId: string;
   /** Does not take part in host leases (quirk `no-host-lease`). */
   readonly unfenced: boolean;

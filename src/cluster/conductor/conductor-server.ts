@@ -1,5 +1,4 @@
 import { ConductorError } from "../../conductor/errors.js";
-import type { PlacementAccess } from "../../conductor/methods/work.js";
 import { CONDUCTOR_PATH, type Outcome } from "../../conductor/wire/frames.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { SocketAcceptor } from "../../runtime/server.js";
@@ -9,12 +8,16 @@ import { equalInConstantTime } from "../constant-time.js";
 import type { Store } from "../store/store.js";
 import { Turns } from "../turns.js";
 import { type AgentBus, AgentMessages } from "./agent-messages.js";
+import { Batch } from "./batch.js";
 import { Dispatcher } from "./dispatcher.js";
+import { HostControls } from "./host-controls.js";
 import { type HolderListener, HostLeases } from "./host-leases.js";
+import type { HostSupervisor } from "./host-supervisor.js";
+import { hostMethods } from "./methods/host-methods.js";
 import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionMethods } from "./methods/session-methods.js";
-import { workMethods } from "./methods/work-methods.js";
+import { type WorkContext, workMethods } from "./methods/work-methods.js";
 import { MoveEnds } from "./move-ends.js";
 import { Outbox } from "./outbox.js";
 import { type Message, readFrame } from "./read-frame.js";
@@ -26,11 +29,15 @@ export interface ConductorOptions {
   /** What agents present as `authorization: Bearer <token>`. */
   readonly joinToken: string;
   /** A Placement endpoint and a token for agents that have no `[placement]` section of their own. */
-  readonly placementAccess: () => PlacementAccess | Promise<PlacementAccess>;
+  readonly placementAccess: WorkContext["placementAccess"];
+  /** Where agents find the Image service; absent: nowhere. */
+  readonly imageAccess?: NonNullable<WorkContext["imageAccess"]>;
   /** Called after commit when the store has a new task. */
   readonly onTask?: () => void;
   /** Called for each agent that takes or leaves a host. */
   readonly onHolder?: HolderListener;
+  /** What starts and ends the agents' processes; absent: nothing that this process knows of. */
+  readonly supervisor?: HostSupervisor;
   /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
   readonly leaseTtl?: number;
   readonly limits?: Partial<SessionLimits>;
@@ -46,6 +53,8 @@ export class ConductorServer {
   readonly bus: AgentBus;
   /** Instances by host, as the agents last reported them; for the scheduler. */
   readonly instanceInfo = new Map<string, ReadonlySet<string>>();
+  /** Hosts that can be started, stopped and killed over their processes' connections. */
+  readonly controls: HostControls;
   readonly #options: ConductorOptions;
   readonly #ttl: number;
   readonly #limits: SessionLimits;
@@ -58,12 +67,13 @@ export class ConductorServer {
   #stopped = false;
 
   constructor(options: ConductorOptions) {
-    const { store, runtime, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess } = options;
+    const { store, runtime, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess, imageAccess } = options;
     this.#options = options;
     this.#ttl = leaseTtl;
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#leases = new HostLeases(store, runtime.clock, leaseTtl, options.onHolder);
     this.#outbox = new Outbox(store, runtime.logger);
+    this.controls = new HostControls((host) => this.#leases.describe(host) === null);
     const messages = new AgentMessages(store, this.#outbox, this.#leases);
     this.bus = messages;
     const introduced = (session: Session, identity: AgentIdentity) => this.#introduced(session, identity);
@@ -75,14 +85,23 @@ export class ConductorServer {
       methods: {
         ...recordMethods(store),
         ...operatorMethods(store, runtime.clock),
+        ...hostMethods({ store, leases: this.#leases, supervisor: options.supervisor, controls: this.controls }),
         ...workMethods({
           store,
           bus: messages,
           leases: this.#leases,
           placementAccess,
+          imageAccess,
           instanceInfo: this.instanceInfo,
         }),
-        ...sessionMethods({ leases: this.#leases, outbox: this.#outbox, messages, leaseTtl, introduced }),
+        ...sessionMethods({
+          leases: this.#leases,
+          outbox: this.#outbox,
+          messages,
+          controls: this.controls,
+          leaseTtl,
+          introduced,
+        }),
       },
     });
     this.#forgetOldAnswers();
@@ -100,7 +119,7 @@ export class ConductorServer {
 
   /** For `Servers.listen`: where agents connect. */
   get sockets(): Readonly<Record<string, SocketAcceptor>> {
-    return { [CONDUCTOR_PATH]: (socket, { headers }) => this.#accept(socket, headers.authorization) };
+    return { [CONDUCTOR_PATH]: (socket, upgrade) => this.#accept(socket, upgrade) };
   }
 
   /** Connections that are open. */
@@ -119,7 +138,7 @@ export class ConductorServer {
     }
   }
 
-  #accept(socket: Socket, authorization: string | undefined): string | undefined {
+  #accept(socket: Socket, { headers: { authorization }, origin }: Parameters<SocketAcceptor>[1]): string | undefined {
     if (this.#stopped) {
       return "the conductor is stopping";
     }
@@ -128,7 +147,7 @@ export class ConductorServer {
       return "the join token is missing or wrong: expected `authorization: Bearer <token>` with this cluster's token";
     }
     const { clock, timers } = this.#options.runtime;
-    const session = new Session(socket, { clock, timers, limits: this.#limits });
+    const session = new Session(socket, { clock, timers, limits: this.#limits }, origin);
     this.#sessions.add(session);
     socket.onMessage((text) => this.#guarded(session, () => this.#take(session, text)));
     socket.onClose(() => this.#ended(session));
@@ -155,24 +174,19 @@ export class ConductorServer {
   }
 
   /** Answers a batch in one frame, as the standard has it. Other connections have their turn between its messages. */
-  async #takeBatch(session: Session, batch: readonly Message[]): Promise<void> {
+  async #takeBatch(session: Session, messages: readonly Message[]): Promise<void> {
     const turns = new Turns(this.#options.runtime);
-    const responses: ReturnType<Dispatcher["dispatch"]>[] = [];
-    for (const message of batch) {
+    const batch = new Batch(this.#options.store, messages, (message) => this.#handle(session, message));
+    while (!batch.done) {
       if (session.closed) {
         return;
       }
-      const response = this.#handle(session, message);
-      if (response instanceof Promise) {
-        // It is awaited below, perhaps only after it has failed.
-        response.catch(() => undefined);
-      }
-      responses.push(response);
+      batch.goOn(turns);
       if (turns.due) {
         await turns.give();
       }
     }
-    const answers = (await Promise.all(responses)).filter((response) => response !== undefined);
+    const answers = (await Promise.all(batch.responses)).filter((response) => response !== undefined);
     if (answers.length > 0) {
       session.send(answers);
     }
@@ -215,6 +229,7 @@ export class ConductorServer {
       return;
     }
     session.ended();
+    this.controls.sessionEnded(session);
     this.#outbox.sessionEnded(session);
     try {
       this.#leases.sessionEnded(session);

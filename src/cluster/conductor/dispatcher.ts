@@ -2,7 +2,7 @@ import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor/
 import { CONDUCTOR_METHODS } from "../../conductor/methods/conductor.js";
 import { SESSION_METHODS } from "../../conductor/methods/session.js";
 import { encodeError } from "../../conductor/wire/error-codec.js";
-import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
+import { type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
@@ -62,18 +62,23 @@ export class Dispatcher {
       CHECKS.checkParams(method, params);
       const requestId = meta.requestId ?? `req-${this.#deps.random.uuid()}`;
       const unfenced = meta.unfenced ?? false;
-      const caller: Caller = { session, host: meta.host, requestId, unfenced };
+      const bootId = meta.boot ?? connectionBootOf(session);
+      const caller: Caller = { session, host: meta.host, bootId, requestId, unfenced };
       const handler: AnyHandler = this.#deps.methods[method];
-      this.#forget(session, method, meta);
+      const { ack } = meta;
+      if (method === "session_ping") {
+        this.#forget(session, ack);
+      }
       switch (METHODS[method].kind) {
         case "writes":
-          return this.#once(handler, params, caller, id);
+          return this.#once(handler, params, caller, { id, ack });
         case "reads":
         case "sets":
           return { result: handler(params as never, caller) ?? null };
         case "waits":
           return this.#wait(handler, params, caller, method);
         case "asks": {
+          this.#forget(session, ack);
           const { timeout } = meta;
           const asking = timeout === undefined ? caller : { ...caller, timeout };
           return this.#askOnce(handler, params, asking, { id, method });
@@ -85,9 +90,15 @@ export class Dispatcher {
   }
 
   /** Stores effect and answer of a write together, so that a repeated call is answered and not carried out again. */
-  #once(handler: AnyHandler, params: object, caller: Caller, id: RpcId | undefined): Outcome {
+  #once(
+    handler: AnyHandler,
+    params: object,
+    caller: Caller,
+    { id, ack }: { readonly id: RpcId | undefined; readonly ack: number | undefined },
+  ): Outcome {
     const { store } = this.#deps;
-    const bootId = bootOf(caller);
+    // The connection counts its calls, whichever of its hosts they are for.
+    const bootId = connectionBootOf(caller.session);
     const repeatable = isRepeatable(id);
     if (id !== undefined && !repeatable) {
       return NEEDS_A_NUMBER;
@@ -98,6 +109,7 @@ export class Dispatcher {
         return JSON.parse(known) as Outcome;
       }
       this.#refuseOthers(caller);
+      this.#forget(caller.session, ack);
       const outcome = this.#attempt(() => handler(params as never, caller));
       if (repeatable) {
         store.messages.recordAnswer(bootId, id, JSON.stringify(outcome));
@@ -120,7 +132,7 @@ export class Dispatcher {
       return NEEDS_A_NUMBER;
     }
     const { messages } = this.#deps.store;
-    const bootId = bootOf(caller);
+    const bootId = connectionBootOf(caller.session);
     const call = `${bootId}:${id}`;
     const known = messages.answer(bootId, id);
     if (known !== null) {
@@ -141,10 +153,10 @@ export class Dispatcher {
     return asked;
   }
 
-  /** @throws {HostLeaseHeld} the caller speaks for a host that another boot holds. */
+  /** @throws {HostLeaseHeld} the caller speaks for a host that another boot holds, or whose boot was killed. */
   #refuseOthers(caller: Caller): void {
     if (caller.host !== undefined && !caller.unfenced) {
-      this.#deps.leases.refuseOthers(caller.host, bootOf(caller));
+      this.#deps.leases.refuseOthers(caller.host, caller.bootId);
     }
   }
 
@@ -175,11 +187,10 @@ export class Dispatcher {
     }
   }
 
-  #forget(session: Session, method: KnownMethod, { ack }: Meta): void {
+  /** The agent has seen the answers of its calls up to `ack`. */
+  #forget(session: Session, ack: number | undefined): void {
     const bootId = session.identity?.bootId;
-    const { kind } = METHODS[method];
-    const due = kind === "writes" || kind === "asks" || method === "session_ping";
-    if (due && bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
+    if (bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
       session.acknowledged = ack;
       this.#deps.store.messages.forgetAnswers(bootId, ack);
     }
@@ -191,6 +202,11 @@ export class Dispatcher {
     }
     return { error: encodeError(error) };
   }
+}
+
+/** Whether it does nothing but read and write records, in a transaction. */
+export function isWrite(method: string): boolean {
+  return isKnown(method) && METHODS[method].kind === "writes";
 }
 
 function isKnown(method: string): method is KnownMethod {
@@ -209,6 +225,6 @@ function isRepeatable(id: RpcId | undefined): id is number {
   return typeof id === "number" && Number.isSafeInteger(id) && id >= 0;
 }
 
-function bootOf({ session }: Caller): string {
+function connectionBootOf(session: Session): string {
   return session.identity?.bootId ?? "";
 }

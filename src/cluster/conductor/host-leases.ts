@@ -14,11 +14,14 @@ interface Holding {
   readonly session: Session | undefined;
   /** Monotonic; when the lease ends without a connection. */
   readonly deadline: number;
+  /** The boot was killed while its connection lives on: nothing of it is let in any more. */
+  readonly killed?: boolean;
 }
 
 /**
- * Decides who may act for which host (spec 2.4 G6). A lease belongs to one boot of one agent. While its connection is alive nobody
- * else gets it; after that it stays for `ttl`, in which the holder, going by its own clock, has stopped to act.
+ * Decides who may act for which host (spec 2.4 G6). A lease belongs to one boot of one host's agent; several may share a
+ * connection. While that is alive, and nobody has killed the boot on it, nobody else gets the lease; after that it stays for `ttl`,
+ * in which the holder, going by its own clock, has stopped to act.
  */
 export class HostLeases {
   readonly #store: Store;
@@ -44,10 +47,16 @@ export class HostLeases {
     return this.#holdings.get(host)?.session;
   }
 
+  /** Whether that boot holds the host on that connection now. */
+  isHolder(host: string, session: Session, bootId: string): boolean {
+    const holding = this.#holdings.get(host);
+    return holding?.session === session && holding.lease.bootId === bootId;
+  }
+
   /**
-   * Each holder has a greater epoch than those before it; the same boot keeps its own. `loser`: the connection that lost the
-   * host by this, if there is one.
-   * @throws {HostLeaseHeld} another boot has it.
+   * Each holder has a greater epoch than those before it; the same boot keeps its own. `loser`: the connection on which another
+   * boot, or this one before, had the host, if there is one; it may be this very connection.
+   * @throws {HostLeaseHeld} another boot has it, or this one was killed.
    */
   acquire(
     host: string,
@@ -56,7 +65,7 @@ export class HostLeases {
     holderIsDead?: string,
   ): { readonly epoch: number; readonly loser: Session | undefined } {
     const current = this.#holdings.get(host);
-    if (current && !this.#mayPass(current, agent, holderIsDead)) {
+    if (current && !this.#mayPass(current, session, agent, holderIsDead)) {
       throw this.#held(current);
     }
     const now = this.#clock.now();
@@ -71,9 +80,29 @@ export class HostLeases {
     });
     this.#holdings.set(host, { lease, session, deadline: 0 });
     this.#onHolder(host, pid);
-    const loser = current?.session === session ? undefined : current?.session;
-    loser?.notify(LEASE_LOST, { host, reason: `the agent with pid ${pid} and boot id ${bootId} took host ${host}` });
+    const loser = mine && current.session === session ? undefined : current?.session;
+    if (loser !== session) {
+      loser?.notify(LEASE_LOST, { host, reason: `the agent with pid ${pid} and boot id ${bootId} took host ${host}` });
+    }
     return { epoch, loser };
+  }
+
+  /** That boot of the host was killed, as if its connection had ended. False: it does not hold the host on this connection. */
+  killed(host: string, bootId: string, session: Session): boolean {
+    const current = this.#holdings.get(host);
+    if (current?.session !== session || current.lease.bootId !== bootId) {
+      return false;
+    }
+    const lease = { ...current.lease, seenAt: this.#clock.now() };
+    this.#holdings.set(host, {
+      lease,
+      session: undefined,
+      deadline: this.#clock.monotonic() + this.#ttl,
+      killed: true,
+    });
+    this.#onHolder(host, null);
+    this.#store.leases.put(lease);
+    return true;
   }
 
   /** False: that boot did not hold it. */
@@ -86,10 +115,10 @@ export class HostLeases {
     return this.#store.leases.remove(host, bootId);
   }
 
-  /** @throws {HostLeaseHeld} another boot holds the host, so that what this one does for it could collide. */
+  /** @throws {HostLeaseHeld} another boot holds the host, or this one was killed: what it does for the host could collide. */
   refuseOthers(host: string, bootId: string | undefined): void {
     const current = this.#holdings.get(host);
-    if (current && current.lease.bootId !== bootId) {
+    if (current && (current.lease.bootId !== bootId || current.killed)) {
       throw this.#held(current);
     }
   }
@@ -116,13 +145,18 @@ export class HostLeases {
     });
   }
 
-  #mayPass({ lease, session, deadline }: Holding, agent: AgentIdentity, holderIsDead: string | undefined): boolean {
+  #mayPass(
+    { lease, session, deadline, killed = false }: Holding,
+    newcomer: Session,
+    agent: AgentIdentity,
+    holderIsDead: string | undefined,
+  ): boolean {
     if (lease.bootId === agent.bootId) {
-      return true;
+      return !killed;
     }
-    // A connection is a sign of life, even if the newcomer sees no process of that pid.
+    // A connection is a sign of life, even if the newcomer sees no process of that pid. Only its own process may know better.
     if (session !== undefined) {
-      return false;
+      return session === newcomer && holderIsDead === lease.bootId;
     }
     // Only an agent on the same machine can know that the process is gone.
     const dead = holderIsDead === lease.bootId && lease.machine === agent.machine;

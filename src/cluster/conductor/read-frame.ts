@@ -21,8 +21,11 @@ export type Message =
 /** Messages of one batch; more are refused. */
 const LONGEST_BATCH = 100;
 
+const BATCH_LIMITS = { ...DOOR_LIMITS.wire, depth: DOOR_LIMITS.wire.depth + 1 };
+
 const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
   host: (value) => typeof value === "string" && isHostName(value),
+  boot: isName,
   requestId: isName,
   ack: (value) => Number.isSafeInteger(value),
   unfenced: (value) => typeof value === "boolean",
@@ -31,11 +34,15 @@ const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
   timeout: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 };
 
+const CHECKS_BY_FIELD = new Map<string, (value: unknown) => boolean>(Object.entries(META_CHECKS));
+
 /** Takes a text frame apart: one message, or the list of a batch. Never throws. */
 export function readFrame(text: string): Message | readonly Message[] {
-  const excess = excessOf(text, DOOR_LIMITS.wire);
+  // Each message of a batch may be as deep as one that comes alone.
+  const limits = text.startsWith("[") ? BATCH_LIMITS : DOOR_LIMITS.wire;
+  const excess = excessOf(text, limits);
   if (excess) {
-    return refused(null, RPC_CODES.invalidRequest, excessText(excess, DOOR_LIMITS.wire, "frame"));
+    return refused(null, RPC_CODES.invalidRequest, excessText(excess, limits, "frame"));
   }
   let value: unknown;
   try {
@@ -110,8 +117,7 @@ function wrongMeta(meta: unknown): string | undefined {
   if (!isObject(meta)) {
     return "meta: expected an object";
   }
-  const checks = new Map<string, (value: unknown) => boolean>(Object.entries(META_CHECKS));
-  const wrong = Object.entries(meta).find(([field, value]) => !checks.get(field)?.(value));
+  const wrong = Object.entries(meta).find(([field, value]) => !CHECKS_BY_FIELD.get(field)?.(value));
   return wrong ? `meta.${wrong[0]}: unknown, or not of its type` : undefined;
 }
 

@@ -21,6 +21,8 @@ export interface AgentIdentity {
 }
 
 interface Question {
+  /** The host that is asked, if it is one. */
+  readonly host: string | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly cancel: CancelTimer;
@@ -32,6 +34,8 @@ export class Session {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #limits: SessionLimits;
+  /** Where the client found the control plane: `https://host:port`. */
+  readonly origin: string;
   readonly #questions = new Map<RpcId, Question>();
   /** Monotonic. */
   readonly openedAt: number;
@@ -47,7 +51,9 @@ export class Session {
   constructor(
     socket: Socket,
     doors: { readonly clock: Clock; readonly timers: Timers; readonly limits: SessionLimits },
+    origin: string,
   ) {
+    this.origin = origin;
     this.#socket = socket;
     this.#clock = doors.clock;
     this.#timers = doors.timers;
@@ -116,7 +122,7 @@ export class Session {
       };
       const cancel = timeout === undefined ? () => {} : this.#timers.after(timeout, expire);
       const fail = (error: Error) => reject(error);
-      this.#questions.set(id, { resolve, reject: fail, cancel });
+      this.#questions.set(id, { host: meta.host, resolve, reject: fail, cancel });
       this.send({ jsonrpc: "2.0", id, method, params, meta });
     });
   }
@@ -142,6 +148,17 @@ export class Session {
 
   terminate(): void {
     this.#socket.terminate();
+  }
+
+  /** Fails what a host of this connection was asked: whoever would have answered is gone. */
+  hostEnded(host: string): void {
+    for (const [id, { host: asked, reject, cancel }] of this.#questions) {
+      if (asked === host) {
+        this.#questions.delete(id);
+        cancel();
+        reject(new MessagingTimeout(`the agent of host ${host} ended before it answered`, { host }));
+      }
+    }
   }
 
   /** Fails every question that waits for an answer: the connection is gone. */

@@ -49,10 +49,10 @@ export class TaskRunner {
   readonly #running = new Map<number, Promise<void>>();
   /** Instances of the tasks that run. */
   readonly #busy = new Set<string>();
-  /** Their removal failed: they are left for the next start, or they would be run again at once and for ever. */
-  readonly #stuck = new Set<number>();
   #inherited: ReadonlySet<number> = new Set();
   #state: "new" | "serving" | "stopped" = "new";
+  /** The newest task that is known. */
+  #newest = 0;
   /** There may be tasks in the store that are not known. */
   #stale = false;
   #woken = false;
@@ -117,7 +117,11 @@ export class TaskRunner {
   #beginDue(): void {
     const { store, concurrency } = this.#options;
     if (this.#stale && this.#running.size < concurrency) {
-      this.#waiting = store.tasks.pending().filter(({ id }) => !this.#running.has(id) && !this.#stuck.has(id));
+      // Only what came since: a thousand builds would else be read a thousand times.
+      for (const task of store.tasks.pending(this.#newest)) {
+        this.#waiting.push(task);
+        this.#newest = task.id;
+      }
       this.#stale = false;
     }
     // A task that waits for another of its instance must not let a later one of that instance pass.
@@ -195,7 +199,6 @@ export class TaskRunner {
         store.tasks.finish(id);
       });
     } catch (second) {
-      this.#stuck.add(id);
       logger.fatal(`${task.kind} could not even be given up; it is tried again when the conductor starts next`, {
         err: second,
         instance: task.instanceUuid,

@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import { requestToken } from "../../placement/access/identity-v3.js";
 import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
-import type { StateDir } from "./state-dir.js";
+import { readClusterInfo, type StateDir } from "./state-dir.js";
 
 type CloudService = "compute" | "placement" | "image";
 
@@ -49,18 +49,19 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
       `${directory.cloudsFile} holds no cloud; start one with "compute-cluster up", or name another --state-dir`,
     );
   }
-  const { auth_url: authUrl, username = "", password = "", project_name: project = "" } = auth;
+  const { username = "", password = "", project_name: project = "" } = auth;
   const domain = { id: "default" };
+  // The file may name the door for other machines.
+  const base = (await readClusterInfo(files, directory))?.url ?? auth.auth_url.replace(/\/identity(\/v3)?\/?$/, "");
   const { url, status, token, body } = await requestToken(
     http,
-    authUrl,
+    `${base}/identity/v3`,
     { kind: "password", user: { name: username, domain }, password },
     { kind: "project", name: project, domain },
   );
   if (token === undefined) {
     throw new CloudRequestFailed("POST", url, status, body);
   }
-  const base = authUrl.replace(/\/identity(\/v3)?\/?$/, "");
   const endpoints = { compute: `${base}/compute/v2.1`, placement: `${base}/placement`, image: `${base}/image` };
   return {
     request: async (service, method, path, version, body) => {

@@ -1,13 +1,8 @@
+import type { HypervisorGuest } from "../../records/index.js";
+import { mapConcurrently } from "../../runtime/queue.js";
 import type { CloudSession } from "./cloud-session.js";
 
-/** A guest as its hypervisor has it. */
-export interface HypervisorGuest {
-  /** The state of the instance. */
-  readonly uuid: string;
-  readonly name: string;
-  /** `running`, `shut off`, `paused` … */
-  readonly state: string;
-}
+export type { HypervisorGuest };
 
 interface GuestStatus extends HypervisorGuest {
   /** `stale`: the state of record has the instance on another host. `unknown`: it has no such instance. */
@@ -33,13 +28,18 @@ export interface HostStatus {
   /** Instances that the state of record puts here. */
   readonly servers: readonly { readonly id: string; readonly name: string; readonly status: string }[];
   /**
-   * What its fake-libvirt hypervisor has; nothing in the row of servers without a host. Null: there is no hypervisor of the
-   * host's name in the state directory.
+   * What its hypervisor has; nothing in the row of servers without a host. Null: there is no fake-libvirt hypervisor of the
+   * host's name in the state directory, and no agent that says what its driver has.
    */
   readonly guests: readonly GuestStatus[] | null;
 }
 
-/** Servers asked for at a time. */
+type GuestsByHost = ReadonlyMap<string, readonly HypervisorGuest[]>;
+
+/** Providers that are asked about at a time. */
+const REQUESTS = 16;
+
+/** Servers, or hypervisors, asked for at a time. */
 const PAGE = 1000;
 
 interface ServiceView {
@@ -75,21 +75,29 @@ interface InventoryView {
 /**
  * Hosts, providers, usages, servers and guests, joined by compute node uuid and host; what child providers have counts for
  * their root.
- * @param guests what each hypervisor has, by host
+ * @param inFolders what each hypervisor has that can be looked at, by host
+ * @param reported asks the agents of these hosts, which are up, what theirs have
  */
 export async function clusterStatus(
   session: CloudSession,
-  guests: ReadonlyMap<string, readonly HypervisorGuest[]>,
+  inFolders: GuestsByHost,
+  reported: (hosts: readonly string[]) => Promise<GuestsByHost>,
 ): Promise<HostStatus[]> {
   const compute = (path: string) => session.request("compute", "GET", path, "2.90");
   const placement = (path: string) => session.request("placement", "GET", path, "1.39");
   const [services, hypervisors, servers, providers] = await Promise.all([
     compute("/os-services?binary=nova-compute") as Promise<{ services: ServiceView[] }>,
-    compute("/os-hypervisors/detail") as Promise<{ hypervisors: HypervisorView[] }>,
+    allHypervisors(compute),
     allServers(compute),
     placement("/resource_providers") as Promise<{ resource_providers: ProviderView[] }>,
   ]);
-  const hostOf = new Map(hypervisors.hypervisors.map((node) => [node.id, node.service.host]));
+  // A host with many nodes has bare metal: what runs there is what its nodes hold.
+  const nodesOf = countOf(hypervisors.map(({ service }) => service.host));
+  const asked = services.services.filter(
+    ({ host, state }) => state === "up" && !inFolders.has(host) && (nodesOf.get(host) ?? 0) <= 1,
+  );
+  const guests = new Map([...inFolders, ...(await reported(asked.map(({ host }) => host)))]);
+  const hostOf = new Map(hypervisors.map((node) => [node.id, node.service.host]));
   const described = await describeTrees(placement, providers.resource_providers);
   const rows = described.map((provider): HostStatus => {
     const host = hostOf.get(provider.uuid) ?? null;
@@ -102,24 +110,56 @@ export async function clusterStatus(
     .filter((host) => !hosts.has(host))
     .map((host): HostStatus => ({ ...EMPTY, host }));
   const all = [...rows, ...without];
-  const counts = new Map<string | null, number>();
-  for (const { host } of all) {
-    counts.set(host, (counts.get(host) ?? 0) + 1);
+  const counts = countOf(all.map(({ host }) => host));
+  const serviceOf = new Map(services.services.map((service) => [service.host, serviceView(service)]));
+  const serversOn = new Map<string | null, ServerView[]>();
+  for (const server of servers) {
+    const host = server["OS-EXT-SRV-ATTR:host"];
+    const here = serversOn.get(host) ?? [];
+    here.push(server);
+    serversOn.set(host, here);
   }
+  const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
   const homeless = servers.filter((server) => !server["OS-EXT-SRV-ATTR:host"]).map(serverView);
   const hostless = homeless.length === 0 ? [] : [{ ...EMPTY, servers: homeless, guests: [] }];
   const known = all
     .map((row) => ({
       ...row,
-      service: serviceOf(services.services, row.host),
-      servers: serversOf(servers, row, counts.get(row.host) !== 1),
-      guests: guestsOf(guests, servers, row.host),
+      service: row.host === null ? null : (serviceOf.get(row.host) ?? null),
+      servers: serversOf(serversOn.get(row.host) ?? [], row, counts.get(row.host) !== 1),
+      guests: guestsOf(guests, recorded, row.host),
     }))
-    .sort((a, b) => name(a).localeCompare(name(b), "en", { numeric: true }));
+    .sort((a, b) => BY_NAME.compare(name(a), name(b)));
   return [...known, ...hostless];
 }
 
 const EMPTY: HostStatus = { host: null, service: null, provider: null, servers: [], guests: null };
+
+/** One for all comparisons: `localeCompare` makes one for each. */
+const BY_NAME = new Intl.Collator("en", { numeric: true });
+
+function countOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
+  const counts = new Map<T, number>();
+  for (const value of values) {
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function allHypervisors(compute: (path: string) => Promise<unknown>): Promise<readonly HypervisorView[]> {
+  const all: HypervisorView[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const marker = last === undefined ? "" : `&marker=${last.id}`;
+    const { hypervisors } = (await compute(`/os-hypervisors/detail?limit=${PAGE}${marker}`)) as {
+      hypervisors: HypervisorView[];
+    };
+    all.push(...hypervisors);
+    if (hypervisors.length < PAGE) {
+      return all;
+    }
+  }
+}
 
 async function allServers(compute: (path: string) => Promise<unknown>): Promise<readonly ServerView[]> {
   const all: ServerView[] = [];
@@ -137,15 +177,14 @@ async function allServers(compute: (path: string) => Promise<unknown>): Promise<
 }
 
 function guestsOf(
-  guests: ReadonlyMap<string, readonly HypervisorGuest[]>,
-  servers: readonly ServerView[],
+  guests: GuestsByHost,
+  recorded: ReadonlyMap<string, string | null>,
   host: string | null,
 ): HostStatus["guests"] {
   const found = host === null ? undefined : guests.get(host);
   if (found === undefined) {
     return null;
   }
-  const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
   return found.map((guest) => {
     const where = recorded.get(guest.uuid);
     return { ...guest, record: where === undefined ? "unknown" : where === host ? "here" : "stale" };
@@ -154,14 +193,11 @@ function guestsOf(
 
 const name = (row: HostStatus): string => row.host ?? row.provider?.name ?? "";
 
-function serviceOf(services: readonly ServiceView[], host: string | null): HostStatus["service"] {
-  const service = services.find((candidate) => candidate.host === host);
-  return service === undefined
-    ? null
-    : { state: service.state, status: service.status, forcedDown: service.forced_down };
+function serviceView({ state, status, forced_down: forcedDown }: ServiceView): HostStatus["service"] {
+  return { state, status, forcedDown };
 }
 
-/** @param byNode the host has several nodes, each of which has its own servers */
+/** @param servers the host's. @param byNode the host has several nodes, each of which has its own servers */
 function serversOf(
   servers: readonly ServerView[],
   { host, provider }: HostStatus,
@@ -170,7 +206,6 @@ function serversOf(
   return host === null
     ? []
     : servers
-        .filter((server) => server["OS-EXT-SRV-ATTR:host"] === host)
         .filter((server) => !byNode || server["OS-EXT-SRV-ATTR:hypervisor_hostname"] === provider?.name)
         .map(serverView);
 }
@@ -195,7 +230,7 @@ async function describeTrees(
     const usages = await usagesOf(placement, uuid);
     trees.set(root, sumOfUsages(trees.get(root) ?? {}, usages));
   };
-  await Promise.all(providers.map(add));
+  await mapConcurrently(providers, REQUESTS, add);
   return providers
     .filter(({ uuid, root_provider_uuid: root }) => uuid === root)
     .map(({ uuid, name: called, generation }) => ({

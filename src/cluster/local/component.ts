@@ -21,6 +21,10 @@ export interface ComponentStatus {
   readonly pid: number | null;
   /** The exit code of a process that has ended by itself; null while it runs, and after a signal. */
   readonly exitCode: number | null;
+  /** When it came into this state, milliseconds since the epoch. */
+  readonly since: number;
+  /** The detail counts hosts, and changes with each of them. */
+  readonly isSum?: true;
 }
 
 /** How a component's process ended; the restart policy decides by it. */
@@ -51,8 +55,6 @@ export interface ComponentListener {
 /** Milliseconds of being ready after which earlier ends count no more. */
 const SOUND = 60_000;
 
-const IDLE = { detail: "", pid: null, exitCode: null };
-
 /**
  * One process of `compute-cluster up`, from start to stop, or the process that another program started in its place.
  */
@@ -72,6 +74,8 @@ export class Component {
   #cancelRestart: CancelTimer | undefined;
   /** Pid of a process that does this one's work and is no child of this one. */
   #substitute: number | null = null;
+  /** Somebody asked for its end, so that it is not started again. */
+  #isToEnd = false;
 
   constructor(
     options: ComponentOptions,
@@ -82,17 +86,30 @@ export class Component {
     this.#options = options;
     this.#doors = doors;
     this.#listener = listener;
-    this.#status = { ...IDLE, name: options.name, state: "starting" };
+    const since = doors.clock.now();
+    this.#status = { name: options.name, state: "starting", detail: "", pid: null, exitCode: null, since };
   }
 
   get status(): ComponentStatus {
     return this.#status;
   }
 
+  /** It has a process. */
+  get isRunning(): boolean {
+    return this.#child !== undefined;
+  }
+
+  /** The process that does its work was started by another program. */
+  get isElsewhere(): boolean {
+    return this.#child === undefined && this.#substitute !== null;
+  }
+
   /** @param why it starts again; for the person who watches. @throws {FileFailure} its log cannot be written. */
   start(why?: string): void {
+    this.#giveUpRestart();
     const child = this.#doors.children.spawn({ ...this.#options, args: this.#options.args() });
     this.#child = child;
+    this.#isToEnd = false;
     this.#reason = "";
     this.#readySince = undefined;
     this.#set("starting", why === undefined ? `pid ${child.pid}` : `pid ${child.pid}; ${why}`);
@@ -104,26 +121,56 @@ export class Component {
     void child.exited.then((exit) => this.#ended(child, exit));
   }
 
-  /** Asks it to stop; after `grace` ms it is killed. Resolves when it has ended. */
-  async stop(grace: number): Promise<void> {
-    if (this.#cancelRestart !== undefined) {
-      this.#giveUpRestart();
-      this.#set("stopped", "");
+  /** Starts it as at the first time, once a process of it that is about to end has ended; nothing when it runs. */
+  async startAgain(): Promise<void> {
+    while (this.#isToEnd && this.#child !== undefined) {
+      await this.#child.exited;
     }
+    if (this.#child === undefined && this.#substitute === null) {
+      this.#times = 0;
+      this.start();
+    }
+  }
+
+  /** Asks it to stop; after `grace` ms, if there are any, it is killed. Resolves when it has ended, with how. */
+  async stop(grace?: number): Promise<ComponentStatus> {
+    this.#endRestarts("stopped");
     const child = this.#child;
     if (child === undefined) {
-      return;
+      return this.#status;
     }
+    this.#isToEnd = true;
     this.#set("stopping", "");
     child.signal("SIGTERM");
     const waiting = new AbortController();
-    const tooLong = this.#doors.timers.sleep(grace, waiting.signal).then(
-      () => child.signal("SIGKILL"),
-      () => undefined,
-    );
+    const tooLong =
+      grace === undefined
+        ? undefined
+        : this.#doors.timers.sleep(grace, waiting.signal).then(
+            () => child.signal("SIGKILL"),
+            () => undefined,
+          );
     await child.exited;
+    // Others may wait for this end to start it again.
+    const ended = this.#status;
     waiting.abort();
     await tooLong;
+    return ended;
+  }
+
+  /** Ends it with SIGKILL. Resolves when it has ended, with how; nothing starts it again but {@link startAgain}. */
+  async kill(): Promise<ComponentStatus> {
+    this.#endRestarts("killed");
+    this.#isToEnd = true;
+    this.#child?.signal("SIGKILL");
+    await this.#child?.exited;
+    return this.#status;
+  }
+
+  /** For its process; false: it has none. */
+  send(message: object): boolean {
+    this.#child?.send(message);
+    return this.#child !== undefined;
   }
 
   /** Says who does this component's work now: its own child, another process, or, with null, none. */
@@ -163,8 +210,10 @@ export class Component {
       return;
     }
     this.#child = undefined;
-    if (this.#status.state === "stopping" || exit.code === 0) {
+    if (exit.code === 0 || (this.#status.state === "stopping" && exit.signal !== "SIGKILL")) {
       this.#set("stopped", "");
+    } else if (this.#isToEnd) {
+      this.#set("killed", exit.signal ?? "");
     } else {
       this.#endedByItself(exit);
     }
@@ -204,12 +253,20 @@ export class Component {
     this.#cancelRestart = undefined;
   }
 
+  #endRestarts(state: "stopped" | "killed"): void {
+    if (this.#cancelRestart !== undefined) {
+      this.#giveUpRestart();
+      this.#set(state, "");
+    }
+  }
+
   #showSubstitute(): void {
     this.#set("ready", `pid ${this.#substitute}, started elsewhere`);
   }
 
   #set(state: ComponentState, detail: string, exitCode: number | null = null): void {
-    this.#status = { name: this.name, state, detail, pid: this.#child?.pid ?? null, exitCode };
+    const since = state === this.#status.state ? this.#status.since : this.#doors.clock.now();
+    this.#status = { name: this.name, state, detail, pid: this.#child?.pid ?? null, exitCode, since };
     this.#listener.changed(this.#status);
   }
 }

@@ -1,3 +1,5 @@
+import type { HostState } from "../../conductor/methods/session.js";
+
 /** A child of `compute-cluster up` reports its state over the parent's channel. */
 export interface ComponentReport {
   readonly type: "component";
@@ -21,4 +23,62 @@ export interface HostReport {
 
 export function isHostReport(message: unknown): message is HostReport {
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host";
+}
+
+/** An agent process with many hosts reports each change of one to its parent. */
+export interface HostStateReport {
+  readonly type: "host-state";
+  readonly host: string;
+  readonly state: HostState;
+  /** Why, for a person; "" where there is nothing to say. */
+  readonly detail: string;
+  /** What an agent of this host alone would have ended with; null: the host has not ended. */
+  readonly exitCode: number | null;
+}
+
+export function isHostStateReport(message: unknown): message is HostStateReport {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-state";
+}
+
+/** An agent process is given hosts to start by its parent, further ones or such that have ended; one that lives is left alone. */
+export interface AddHosts {
+  readonly type: "add-hosts";
+  readonly hosts: readonly string[];
+}
+
+export function isAddHosts(message: unknown): message is AddHosts {
+  if (typeof message !== "object" || message === null) {
+    return false;
+  }
+  const { type, hosts } = message as { readonly type?: unknown; readonly hosts?: unknown };
+  return type === "add-hosts" && Array.isArray(hosts) && hosts.every((host) => typeof host === "string");
+}
+
+/** Said of a host whose process cannot be told by its parent: the conductor asks the agent over its connection. */
+export const OVER_THE_LINK = "over-the-link";
+
+/** The control plane hands an operator's command on to `compute-cluster up`, which starts and ends processes. */
+export interface HostCommand {
+  readonly type: "host-command";
+  /** The answer has the same. */
+  readonly id: number;
+  readonly command: "list" | "start" | "stop" | "kill" | "add" | "forget";
+  /** What it is about: a host; for `add` the name of an addition; for `list` nothing. */
+  readonly subject: string;
+}
+
+export function isHostCommand(message: unknown): message is HostCommand {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-command";
+}
+
+export interface HostAnswer {
+  readonly type: "host-answer";
+  readonly id: number;
+  readonly result?: unknown;
+  /** Why it could not be done. */
+  readonly error?: string;
+}
+
+export function isHostAnswer(message: unknown): message is HostAnswer {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-answer";
 }

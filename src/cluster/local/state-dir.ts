@@ -12,6 +12,19 @@ export interface StateDir {
   /** Credentials for clients; mode 0600. */
   readonly cloudsFile: string;
   readonly database: string;
+  /** Folder of the images' bytes. */
+  readonly glance: string;
+  /** What the control plane shows to other machines, and what they check it by. */
+  readonly tls: {
+    /** Key and certificate of the server; mode 0600. */
+    readonly server: string;
+    /** Key and certificate of the authority that issues them; mode 0600. */
+    readonly authority: string;
+    /** Certificate of the authority, for agents and clients. */
+    readonly ca: string;
+  };
+  /** What an agent on another machine is given: address, CA and join token; mode 0600. */
+  readonly joinConfig: string;
   readonly logs: string;
   /** Folder of the embedded Ironic: the faults that are set for it. */
   readonly ironic: string;
@@ -41,6 +54,13 @@ export function stateDir(path: string, cwd: string): StateDir {
     joinTokenFile: join(root, "join-token"),
     cloudsFile: join(root, "clouds.yaml"),
     database: join(root, "state.sqlite"),
+    glance: join(root, "glance"),
+    tls: {
+      server: join(root, "tls", "server.pem"),
+      authority: join(root, "tls", "authority.pem"),
+      ca: join(root, "tls", "ca.pem"),
+    },
+    joinConfig: join(root, "join.conf"),
     logs,
     ironic: join(root, "ironic"),
     ironicConfig: join(root, "ironic", "agent.conf"),
@@ -77,6 +97,8 @@ export interface ClusterInfo {
   readonly url: string;
   readonly pid: number;
   readonly machine: string;
+  /** Where other machines find it: `https://192.0.2.2:8775`. Absent: nowhere. */
+  readonly outside?: string;
 }
 
 export const conductorUrl = (info: Pick<ClusterInfo, "url">): string => `${info.url.replace(/^http/, "ws")}/conductor`;
@@ -93,7 +115,12 @@ export async function readClusterInfo(files: Files, directory: StateDir): Promis
       URL.canParse(info.url) &&
       typeof info.pid === "number" &&
       typeof info.machine === "string"
-      ? { url: info.url, pid: info.pid, machine: info.machine }
+      ? {
+          url: info.url,
+          pid: info.pid,
+          machine: info.machine,
+          ...(typeof info.outside === "string" && URL.canParse(info.outside) ? { outside: info.outside } : {}),
+        }
       : undefined;
   } catch {
     return undefined;

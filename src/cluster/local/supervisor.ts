@@ -1,24 +1,27 @@
+import type { HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostAction } from "../../conductor/methods/session.js";
 import type { Children } from "../../runtime/children.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Timers } from "../../runtime/timers.js";
+import { type AgentPlan, AgentProcess } from "./agent-process.js";
 import { Component, type ComponentStatus } from "./component.js";
-import { isComponentReport, isHostReport } from "./reports.js";
-import { agentRestart, controlPlaneRestart } from "./restart-policy.js";
+import { isComponentReport, isHostReport, OVER_THE_LINK } from "./reports.js";
+import { controlPlaneRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
 export interface SupervisorOptions {
   readonly directory: StateDir;
-  readonly hosts: readonly string[];
+  readonly agents: readonly AgentPlan[];
   /** One agent after the other has to be ready: a service may not be older than all that are there (spec 1.2). */
   readonly inOrder?: boolean;
-  /** Further arguments of the agent of one host. */
-  readonly hostArgs?: ReadonlyMap<string, readonly string[]>;
   /** Modules of the two programs, absolute paths. */
   readonly programs: { readonly cluster: string; readonly agent: string };
-  /** Handed to every agent and to the control plane. */
-  readonly agentArgs: readonly string[];
   readonly controlPlaneArgs: readonly string[];
   readonly onStatus: (status: ComponentStatus) => void;
+  /** Called when a host serves that did not. */
+  readonly onServing?: (host: string) => void;
+  /** Called for each message of the control plane that is not about its own state. */
+  readonly onMessage?: (message: unknown) => void;
   readonly children: Children;
   readonly timers: Timers;
   readonly clock: Clock;
@@ -26,62 +29,46 @@ export interface SupervisorOptions {
 
 /** A control plane and its agents as processes of their own: started in order, watched, stopped in the opposite order. */
 export class Supervisor {
+  readonly #options: SupervisorOptions;
   readonly #controlPlane: Component;
-  readonly #agents: readonly Component[];
-  readonly #inOrder: boolean;
+  readonly #agents: AgentProcess[];
   readonly #waiters = new Set<() => void>();
   #url: string | undefined;
   #stopping = false;
 
   constructor(options: SupervisorOptions) {
-    this.#inOrder = options.inOrder ?? false;
-    const doors = { children: options.children, timers: options.timers, clock: options.clock };
-    const changed = (status: ComponentStatus) => {
-      options.onStatus(status);
-      for (const wake of [...this.#waiters]) {
-        wake();
-      }
-    };
+    this.#options = options;
+    const { directory, programs, children, timers, clock } = options;
     this.#controlPlane = new Component(
       {
         name: "control-plane",
-        module: options.programs.cluster,
+        module: programs.cluster,
         args: () => [
-          ...["control-plane", "--state-dir", options.directory.root, ...options.controlPlaneArgs],
+          ...["control-plane", "--state-dir", directory.root, ...options.controlPlaneArgs],
           // Started again, it stays where clients and agents know it, also when any port would have done.
           ...(this.#url === undefined ? [] : ["--port", new URL(this.#url).port]),
         ],
-        logFile: options.directory.log("control-plane"),
+        logFile: directory.log("control-plane"),
         restartIn: controlPlaneRestart,
       },
-      doors,
-      { changed, told: (message) => this.#told(message) },
+      { children, timers, clock },
+      { changed: (status) => this.#changed(status), told: (message) => this.#told(message) },
     );
-    this.#agents = options.hosts.map(
-      (host) =>
-        new Component(
-          {
-            name: host,
-            module: options.programs.agent,
-            args: () => [
-              "--host",
-              host,
-              "--state-dir",
-              options.directory.root,
-              ...options.agentArgs,
-              ...(options.hostArgs?.get(host) ?? []),
-            ],
-            logFile: options.directory.log(host),
-            restartIn: agentRestart,
-          },
-          doors,
-          { changed, told: () => undefined },
-        ),
-    );
+    this.#agents = options.agents.map((plan) => this.#agentOf(plan));
   }
 
   get statuses(): readonly ComponentStatus[] {
     return [this.#controlPlane, ...this.#agents].map((component) => component.status);
+  }
+
+  /** Every host that is not being forgotten, with what has become of it. */
+  get hosts(): readonly HostProcess[] {
+    return this.#agents.flatMap((agent) => agent.hosts.map((host) => agent.hostStatus(host)));
+  }
+
+  /** Undefined: none of its processes has the host. */
+  host(name: string): HostProcess | undefined {
+    return this.#agentWith(name)?.hostStatus(name);
   }
 
   /** Address of the control plane, once it is ready. */
@@ -95,55 +82,140 @@ export class Supervisor {
 
   /**
    * Resolves when each component is ready or has ended; false when one has ended, or when stopped before.
+   * @param prepare is waited for when the control plane is ready, before any agent is started
    * @throws {FileFailure} a log cannot be written.
    */
-  async start(): Promise<boolean> {
+  async start(prepare: () => Promise<void> = async () => undefined): Promise<boolean> {
     this.#controlPlane.start();
-    if (!(await this.#settled(this.#controlPlane))) {
+    await this.#until(() => this.#stopping || SETTLED.includes(this.#controlPlane.status.state));
+    if (this.#stopping || this.#controlPlane.status.state !== "ready") {
       return false;
     }
-    for (const agent of this.#agents) {
+    await prepare();
+    const agents = [...this.#agents];
+    for (const agent of agents) {
       if (this.#stopping) {
         return false;
       }
       agent.start();
-      if (this.#inOrder) {
-        await this.#settled(agent);
+      if (this.#options.inOrder === true) {
+        await this.#until(() => this.#stopping || agent.isSettled);
       }
     }
-    const settled = await Promise.all(this.#agents.map((agent) => this.#settled(agent)));
-    return settled.every(Boolean);
+    await this.#until(() => this.#stopping || agents.every((agent) => agent.isSettled));
+    return !this.#stopping && agents.every((agent) => agent.isServing);
   }
 
   /** Agents first, so that they can give back their leases. */
   async stop(grace = 10_000): Promise<void> {
     this.#stopping = true;
-    for (const wake of [...this.#waiters]) {
-      wake();
-    }
+    this.#wake();
     await Promise.all(this.#agents.map((agent) => agent.stop(grace)));
     await this.#controlPlane.stop(grace);
   }
 
+  /**
+   * Starts, stops or kills the agent of one host.
+   * @returns what has become of it once that lasts, {@link OVER_THE_LINK} where the agent has to be asked over its connection;
+   * undefined: none of these processes has the host. @throws {Error} everything is being stopped.
+   */
+  async control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | undefined> {
+    const agent = this.#agentWith(host);
+    if (agent === undefined) {
+      return undefined;
+    }
+    if (action === "start") {
+      this.#refuseWhenStopping();
+    }
+    const done = await agent.control(host, action);
+    if (done === OVER_THE_LINK || action !== "start") {
+      return done;
+    }
+    await this.#until(() => this.#stopping || agent.isHostSettled(host));
+    return agent.hostStatus(host);
+  }
+
+  /** Starts more processes; those whose name is taken are left out. @throws {Error} everything is being stopped. */
+  add(plans: readonly AgentPlan[]): void {
+    this.#refuseWhenStopping();
+    for (const plan of plans.filter(({ name }) => this.#agents.every((agent) => agent.name !== name))) {
+      const agent = this.#agentOf(plan);
+      this.#agents.push(agent);
+      agent.start();
+    }
+  }
+
+  /** Forgets a host whose agent has ended. @throws {Error} it has not. */
+  forget(host: string): void {
+    const agent = this.#agentWith(host);
+    if (agent === undefined) {
+      return;
+    }
+    const { state } = agent.hostStatus(host);
+    if (!["stopped", "failed", "killed"].includes(state)) {
+      throw new Error(`the agent of ${host} is ${state}; stop it before the host is forgotten`);
+    }
+    agent.forget(host);
+    if (agent.hosts.length === 0 || !agent.isPool) {
+      this.#agents.splice(this.#agents.indexOf(agent), 1);
+    }
+  }
+
+  /** Sends a message to the control plane. */
+  tell(message: object): void {
+    this.#controlPlane.send(message);
+  }
+
   /** Resolves when the control plane has ended for good. */
   async controlPlaneEnded(): Promise<ComponentStatus> {
-    await this.#until(() => hasEnded(this.#controlPlane.status));
+    await this.#until(() => ENDED.includes(this.#controlPlane.status.state));
     return this.#controlPlane.status;
   }
 
-  #told(message: unknown): void {
-    if (isComponentReport(message) && message.url !== undefined) {
-      this.#url = message.url;
-    }
-    if (isHostReport(message)) {
-      this.#agents.find(({ name }) => name === message.host)?.servedBy(message.pid);
+  #agentOf(plan: AgentPlan): AgentProcess {
+    const { directory, programs, children, timers, clock } = this.#options;
+    const place = { directory, module: programs.agent };
+    const agent: AgentProcess = new AgentProcess(
+      plan,
+      place,
+      { children, timers, clock },
+      {
+        changed: () => this.#changed(agent.status),
+        serving: (host) => this.#options.onServing?.(host),
+      },
+    );
+    return agent;
+  }
+
+  #agentWith(host: string): AgentProcess | undefined {
+    return this.#agents.find((agent) => agent.has(host));
+  }
+
+  #refuseWhenStopping(): void {
+    if (this.#stopping) {
+      throw new Error("compute-cluster up is stopping; start it again");
     }
   }
 
-  async #settled(component: Component): Promise<boolean> {
-    const settled = ["ready", "restarting", ...ENDED];
-    await this.#until(() => this.#stopping || settled.includes(component.status.state));
-    return !this.#stopping && component.status.state === "ready";
+  #changed(status: ComponentStatus): void {
+    this.#options.onStatus(status);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiters]) {
+      wake();
+    }
+  }
+
+  #told(message: unknown): void {
+    if (isComponentReport(message)) {
+      this.#url = message.url ?? this.#url;
+    } else if (isHostReport(message)) {
+      this.#agentWith(message.host)?.servedBy(message.host, message.pid);
+    } else {
+      this.#options.onMessage?.(message);
+    }
   }
 
   async #until(condition: () => boolean): Promise<void> {
@@ -160,5 +232,4 @@ export class Supervisor {
 }
 
 const ENDED = ["stopped", "failed", "killed"];
-
-const hasEnded = (status: ComponentStatus): boolean => ENDED.includes(status.state);
+const SETTLED = ["ready", "restarting", ...ENDED];

@@ -18,6 +18,7 @@ import {
   ALLOCATIONS_BY_PROVIDER,
   type AllocationsByProvider,
   FLAVOR,
+  hypervisorGuest,
   RETRY_INFO,
   SELECTION,
 } from "../../records/index.js";
@@ -43,6 +44,9 @@ const allocations = nullable(ALLOCATIONS_BY_PROVIDER as unknown as Field<Allocat
 const blockMigration = nullable(flag);
 const liveMigrateData = anyObject;
 
+/** What the instance needs that this host does not have, for people: it does not come here. Absent: nothing. */
+const unservable = optional(text());
+
 /** What an agent may be asked, by the conductor or (through it) by another agent. Names are Nova's. */
 export const AGENT_METHODS = {
   /** Spec 6.1 rows 4-7. `allocations`: what the instance holds in Placement; `node`: the destination that was claimed for it. */
@@ -52,8 +56,8 @@ export const AGENT_METHODS = {
     node: name,
     alternates,
     retry,
-    /** What is asked for that no agent can give, for people: it is not built here, nor on another host. */
-    unservable: optional(text()),
+    /** It is not built on another host either. */
+    unservable,
   }),
   /** Spec 6.2. */
   terminate_instance: cast(ofInstance),
@@ -68,9 +72,12 @@ export const AGENT_METHODS = {
     imageRef: text(),
     /** API ≥ 2.95: the guest is left stopped unless the instance was in error. */
     targetStopped: flag,
+    unservable,
   }),
   /** Spec 2.5. */
   set_host_enabled: call({ enabled: flag }, oneOf(["enabled", "disabled"])),
+  /** For people: what the host's driver has, of which not every hypervisor can be looked at from outside. */
+  list_guests: call({}, listOf(hypervisorGuest)),
   /** Agent to agent; spec 3.3. */
   check_instance_shared_storage: call({ instanceUuid: uuid, token: anyObject }, flag),
   start_instance: cast(ofInstance),
@@ -80,7 +87,7 @@ export const AGENT_METHODS = {
   /**
    * To the destination (spec 6.3 row 4), which is `node`. `flavor`: the new one; a cold migration's is the instance's own.
    */
-  prep_resize: cast({ ...ofMove, flavor, node: name, alternates, retry }),
+  prep_resize: cast({ ...ofMove, flavor, node: name, alternates, retry, unservable }),
   /** To the source (spec 6.3 rows 5, 6). */
   resize_instance: cast(ofMove),
   /** To the destination (spec 6.3 row 7). `diskInfo`: the answer of the source's driver. */
@@ -92,7 +99,10 @@ export const AGENT_METHODS = {
   finish_revert_resize: cast(ofMove),
 
   /** To the destination, which calls the source (spec 6.5 row 4). */
-  check_can_live_migrate_destination: call({ ...ofMove, blockMigration, diskOverCommit: flag }, liveMigrateData),
+  check_can_live_migrate_destination: call(
+    { ...ofMove, blockMigration, diskOverCommit: flag, unservable },
+    liveMigrateData,
+  ),
   check_can_live_migrate_source: call({ ...ofInstance, data: liveMigrateData }, liveMigrateData),
   /** To the source (spec 6.5 rows 5-9). */
   live_migration: cast({ ...ofMove, dest: name, blockMigration, data: liveMigrateData }),
@@ -127,10 +137,11 @@ export const AGENT_METHODS = {
   soft_delete_instance: cast(ofInstance),
   restore_instance: cast(ofInstance),
   /** `imageId`: where the snapshot goes. */
+  snapshot_instance: cast({ ...ofInstance, imageId: text() }),
   shelve_instance: cast({ ...ofInstance, imageId: text() }),
   shelve_offload_instance: cast(ofInstance),
   /** To the destination that was claimed. */
-  unshelve_instance: cast({ ...ofInstance, allocations, node: name }),
+  unshelve_instance: cast({ ...ofInstance, allocations, node: name, unservable }),
 };
 
 export type AgentMethods = MethodsOf<typeof AGENT_METHODS>;

@@ -52,6 +52,8 @@ export const RECORD_METHODS = {
   service_update_version: writes({ id, version: amount }, trusted<Service>()),
   /** A heartbeat: reportCount + 1, lastSeenUp = now. @throws ServiceNotFound */
   service_report_state: writes({ id }, trusted<Service>()),
+  /** Disables it with this reason; one that is disabled keeps its own. @throws ServiceNotFound */
+  service_disable: writes({ id, reason: text() }, trusted<Service>()),
   /** Lowest version of all nova-compute services; 0 when there is none. */
   service_minimum_version: reads({ binary: name }, trusted<number>()),
   /** nova-compute services, by id, that have an alive compute node of this type: for the hash ring of ironic. */

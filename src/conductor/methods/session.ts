@@ -1,6 +1,31 @@
-import { amount, anyObject, hostName, integer, name, oneOf, optional, uuid } from "../../records/field.js";
+import {
+  amount,
+  anyObject,
+  hostName,
+  integer,
+  listOf,
+  name,
+  object,
+  oneOf,
+  optional,
+  text,
+  uuid,
+} from "../../records/field.js";
 import { AGENT_METHODS, type AgentMethod } from "./agent.js";
 import { asks, type MethodsOf, nothing, sets, trusted, writes } from "./method.js";
+
+/** What a process that can control a host has made of it. */
+const HOST_STATES = ["starting", "serving", "stopping", "stopped", "failed", "killed"] as const;
+export type HostState = (typeof HOST_STATES)[number];
+
+export const HOST_ACTIONS = ["start", "stop", "kill"] as const;
+export type HostAction = (typeof HOST_ACTIONS)[number];
+
+/** Characters of the reason for a host's state. */
+export const MOST_DETAIL = 1_000;
+
+/** Hosts that one `hosts_controlled` may name. */
+export const MOST_ANNOUNCED = 1_000;
 
 const agentMethod = oneOf(Object.keys(AGENT_METHODS) as AgentMethod[]);
 
@@ -23,11 +48,32 @@ export const SESSION_METHODS = {
   /** A sign of life; it renews all leases of the connection. */
   session_ping: sets({}, nothing),
   /**
-   * Takes the lease of a host, or takes it back on a new connection of the same boot. `holderIsDead`: boot id of a holder on
-   * the same machine whose process is gone: its lease ends with its connection.
+   * Takes the lease of a host for the boot that the message names (`meta.boot`, or else the connection's), or takes it back on
+   * a new connection. `holderIsDead`: boot id of a holder on the same machine whose process is gone: its lease ends with its
+   * connection. Of a boot that lived on the very connection that asks, its lease ends at once.
    * @throws HostLeaseHeld with {@link LeaseHolder} as data
    */
   host_lease: sets({ host: hostName, holderIsDead: optional(uuid) }, trusted<GrantedLease>()),
+  /**
+   * The boot of a host ended as by `kill -9`, though its process lives: the lease is not given back, but nobody renews it, and
+   * what else comes from that boot is refused.
+   */
+  host_killed: sets({ host: hostName }, nothing),
+  /** The hosts that this process starts, stops and kills on demand ({@link HOST_CONTROL}); those named before stay. */
+  hosts_controlled: sets(
+    {
+      hosts: listOf(
+        object({
+          host: hostName,
+          state: oneOf(HOST_STATES),
+          /** Why, for a person. */
+          detail: text(MOST_DETAIL),
+        }),
+        MOST_ANNOUNCED,
+      ),
+    },
+    nothing,
+  ),
   host_release: sets({ host: hostName }, nothing),
   /** Starts to take casts and calls; needs the host's lease unless the caller is unfenced. */
   host_serve: sets({ host: hostName }, nothing),
@@ -60,6 +106,16 @@ export interface Welcome {
 export interface GrantedLease {
   /** Greater than that of every earlier holder of the host; the same when one boot takes its lease back. */
   readonly epoch: number;
+}
+
+/** Asked of the process that controls a host: `{host, action}`; answers {@link ControlledHost} when the action is done. */
+export const HOST_CONTROL = "host_control";
+
+export interface ControlledHost {
+  readonly host: string;
+  readonly state: HostState;
+  /** Why, for a person; "" where there is nothing to say. */
+  readonly detail: string;
 }
 
 /** Sent to the agent as a notification: it holds the lease of `host` no longer. */

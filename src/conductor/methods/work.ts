@@ -40,6 +40,8 @@ export const WORK_METHODS = {
   host_lease_holder: reads({ host: hostName }, trusted<LeaseHolder | null>()),
   /** A token with role `service` for Placement, and where that is; for agents without a `[placement]` section of their own. */
   placement_access: waits({}, trusted<PlacementAccess>()),
+  /** The same for the Image service. */
+  image_access: waits({}, trusted<PlacementAccess>()),
 };
 
 /** One kind of migration: how many records needed it, and how many have been migrated now. */

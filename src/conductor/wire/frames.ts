@@ -15,6 +15,8 @@ export type RpcId = string | number | null;
 export interface Meta {
   /** The host for which the caller speaks; towards agents: the host that is meant. */
   readonly host?: string;
+  /** The host's own boot; absent: the connection's. */
+  readonly boot?: string;
   /** `req-<uuid>` */
   readonly requestId?: string;
   /** The caller has seen the answers of all its calls up to this id, or has given them up. */

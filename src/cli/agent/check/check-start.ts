@@ -75,7 +75,7 @@ function givenBy({ session }: MetControlPlane, { clock }: Runtime): PlacementAcc
 }
 
 async function checkOwn(
-  { compiled, configFiles, driver, driverConfig }: LoadedConfig,
+  { compiled, configFiles, driver, driverConfig, changeDriver }: LoadedConfig,
   met: MetControlPlane,
   runtime: Runtime,
   serviceVersion: number | undefined,
@@ -92,6 +92,7 @@ async function checkOwn(
       session,
       driver,
       driverConfig,
+      changeDriver,
       placement: reportClient(config, runtime, session, NO_METRICS),
       serviceVersion: serviceVersion ?? met.serviceVersion,
       newHost,

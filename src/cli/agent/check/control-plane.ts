@@ -16,7 +16,7 @@ export interface MetControlPlane {
   readonly serviceVersion: number | undefined;
   /** What a host that is new needs besides a start; empty: nothing. */
   readonly newHost: string;
-  /** Whose the host is. */
+  /** Says which process has the host. */
   lease(): Promise<CheckPart>;
 }
 

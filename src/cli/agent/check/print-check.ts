@@ -1,11 +1,12 @@
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { DriverGuard } from "../../containment/driver-guard.js";
 import { createLogger } from "../../ui/create-logger.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { createTerminal } from "../../ui/terminal.js";
+import { agentTls } from "../agent-tls.js";
 import { loadConfig } from "../load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "../options.js";
-import { placementTls } from "../placement-tls.js";
 import { type CheckReport, checkStart } from "./check-start.js";
 import { renderReport } from "./render-report.js";
 
@@ -17,8 +18,8 @@ export async function printCheck(options: AgentCommandOptions): Promise<number> 
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "error", format: options.logFormat });
   const files = new NodeFiles();
-  const loaded = await loadConfig(options, files);
-  const runtime = createNodeRuntime({ logger, tls: await placementTls(loaded.compiled.config, files) });
+  const loaded = await loadConfig(options, files, new DriverGuard("compute-agent"));
+  const runtime = createNodeRuntime({ logger, ...(await agentTls(loaded.compiled.config, files)) });
   const abort = new AbortController();
   const stop = () => abort.abort(new Error("stopped before all was looked at"));
   process.once("SIGINT", stop);

@@ -7,8 +7,10 @@ import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { Drill, type DrillResult } from "./drill.js";
+import { Drill } from "./drill.js";
+import type { DrillResult } from "./drill-result.js";
 import { callsText, driverCalls, isTraced } from "./driver-calls.js";
+import { failHost } from "./host-outage.js";
 import { DRILL_OPERATIONS, type DrillPlaces } from "./operations.js";
 
 interface DrillCommandOptions {
@@ -23,7 +25,8 @@ export function drillCommand(): Command {
     .summary("run every operation of the Compute API, and show what each made the driver do")
     .description(
       "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in " +
-        "order, the time it took, and a verdict. Calls are known for agents that trace their driver: those of `up --driver`.",
+        "order, the time it took, and a verdict. Calls are known for agents that trace their driver: those of `up --driver`. " +
+        "For an evacuation the agent of a host that `up` has started stands still, and is crashed afterwards.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--only <operations>", `some of: ${DRILL_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
@@ -65,6 +68,7 @@ async function drill(options: DrillCommandOptions): Promise<number> {
       ...(options.only === undefined ? {} : { only: options.only }),
       patience,
       signal,
+      failHost: (host) => failHost(host, { runtime, directory, session, patience }),
       callsSince: async (server, since) => callsText(await driverCalls(runtime.files, agents, server, since)),
     });
     const progress = (result: DrillResult) => {

@@ -1,17 +1,10 @@
 import type { CloudSession } from "../../../cluster/local/cloud-session.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Timers } from "../../../runtime/timers.js";
-import { DRILL_OPERATIONS, type DrillOperation, type DrillPlaces } from "./operations.js";
-
-/** What one operation came to. */
-export interface DrillResult {
-  readonly operation: string;
-  readonly verdict: "ok" | "unsupported" | "failed" | "skipped";
-  /** Why it is not ok. */
-  readonly reason: string;
-  readonly milliseconds: number;
-  readonly calls: string;
-}
+import { abortIfRunning, verdictOfAbort } from "./abort.js";
+import type { DrillResult, DrillVerdict } from "./drill-result.js";
+import { NoOutage } from "./host-outage.js";
+import { DRILL_OPERATIONS, type DrillOperation, type DrillPlaces, LIVE } from "./operations.js";
 
 export interface DrillOptions {
   readonly session: CloudSession;
@@ -25,6 +18,8 @@ export interface DrillOptions {
   readonly patience: number;
   /** Ends the drill early, with its server deleted. */
   readonly signal?: AbortSignal;
+  /** Takes a host down; what it returns brings it back. @throws {NoOutage} */
+  readonly failHost: (host: string) => Promise<() => Promise<void>>;
   /** What the driver was asked to do with a guest since then. */
   readonly callsSince: (server: string, since: number) => Promise<string>;
 }
@@ -95,7 +90,7 @@ export class Drill {
     const since = clock.now();
     const started = clock.monotonic();
     const { verdict, reason } = await this.#attempt(operation);
-    if (verdict !== "ok") {
+    if (verdict === "failed" || verdict === "unsupported") {
       this.#broken.add(operation.name);
     }
     const milliseconds = Math.round(clock.monotonic() - started);
@@ -105,8 +100,15 @@ export class Drill {
       this.#server = undefined;
     }
     // A driver without live migration is never asked: each host is passed over.
-    const passedOver = verdict === "failed" && operation.moves === true && calls === "" && /No valid host/.test(reason);
-    return { operation: operation.name, verdict: passedOver ? "unsupported" : verdict, reason, milliseconds, calls };
+    const moves = operation.moves === true || operation.action === "abort";
+    const passedOver = verdict === "failed" && moves && calls === "" && /No valid host/.test(reason);
+    const judged: DrillVerdict = passedOver
+      ? {
+          verdict: "unsupported",
+          reason: `${reason} No call of the driver is recorded: it may lack methods of this move`,
+        }
+      : { verdict, reason };
+    return { operation: operation.name, ...judged, milliseconds, calls };
   }
 
   /** A server in this status: the one there is, or a new one that the operations before lead there. */
@@ -128,12 +130,20 @@ export class Drill {
     return this.#server !== undefined;
   }
 
-  async #attempt(operation: DrillOperation): Promise<Pick<DrillResult, "verdict" | "reason">> {
+  async #attempt(operation: DrillOperation): Promise<DrillVerdict> {
     try {
       const before = this.#server?.[HOST] ?? null;
-      await this.#ask(operation);
-      return await this.#settled(operation, before);
+      const failed = operation.action === "evacuate" ? await this.#options.failHost(before ?? "") : async () => {};
+      try {
+        await this.#ask(operation);
+        return await this.#settled(operation, before);
+      } finally {
+        await failed();
+      }
     } catch (error) {
+      if (error instanceof NoOutage) {
+        return { verdict: "skipped", reason: error.message };
+      }
       return { verdict: "failed", reason: error instanceof Error ? error.message : String(error) };
     }
   }
@@ -153,19 +163,35 @@ export class Drill {
       return;
     }
     const id = this.#server?.id ?? "";
-    if (action === "delete") {
-      await session.request("compute", "DELETE", `/servers/${id}`, VERSION);
-    } else {
-      await session.request("compute", "POST", `/servers/${id}/action`, VERSION, action(places));
+    const act = (body: unknown) => session.request("compute", "POST", `/servers/${id}/action`, VERSION, body);
+    switch (action) {
+      case "delete":
+        return void (await session.request("compute", "DELETE", `/servers/${id}`, VERSION));
+      case "evacuate":
+        return void (await act({ evacuate: {} }));
+      case "abort":
+        await act(LIVE);
+        return this.#abort(id);
+      default:
+        return void (await act(action(places)));
+    }
+  }
+
+  /** Waits until the live migration runs, and asks for its end; one that ends before that is left to itself. */
+  async #abort(id: string): Promise<void> {
+    const { session, clock, patience } = this.#options;
+    const deadline = clock.monotonic() + patience;
+    while (!(await abortIfRunning(session, id)) && clock.monotonic() < deadline) {
+      if ((await this.#show(id))["OS-EXT-STS:task_state"] === null) {
+        return;
+      }
+      await this.#pause();
     }
   }
 
   /** Waits until nothing is under way, and judges. */
-  async #settled(
-    { action, status, moves }: DrillOperation,
-    before: string | null,
-  ): Promise<Pick<DrillResult, "verdict" | "reason">> {
-    const { timers, clock, patience, signal } = this.#options;
+  async #settled({ action, status, moves }: DrillOperation, before: string | null): Promise<DrillVerdict> {
+    const { clock, patience, signal } = this.#options;
     const deadline = clock.monotonic() + patience;
     const id = this.#server?.id ?? "";
     for (;;) {
@@ -180,10 +206,16 @@ export class Drill {
       if (idle) {
         const failure = await this.#failureOf(id);
         const there = server.status === status && (moves !== true || server[HOST] !== before);
-        if (failure === null && there) {
+        const aborts = action === "abort" && there;
+        if (aborts) {
+          const failed = failure === null ? null : verdictOf(failure);
+          const verdict = await verdictOfAbort(this.#options.session, id, failed);
+          if (verdict) {
+            return verdict;
+          }
+        } else if (failure === null && there) {
           return { verdict: "ok", reason: "" };
-        }
-        if (failure !== null || server.status === "ERROR") {
+        } else if (failure !== null || server.status === "ERROR") {
           return verdictOf(failure ?? server.fault?.message ?? "");
         }
       }
@@ -197,10 +229,12 @@ export class Drill {
           reason: `expected ${status || "no server"} after ${patience / 1000} s, found ${found}`,
         };
       }
-      await new Promise<void>((resolve) => {
-        timers.after(PAUSE, resolve);
-      });
+      await this.#pause();
     }
+  }
+
+  #pause(): Promise<void> {
+    return this.#options.timers.sleep(PAUSE);
   }
 
   /** Why the newest action failed; null: it did not. */
@@ -280,7 +314,10 @@ function pathTo(status: string): readonly DrillOperation[] {
   return path;
 }
 
-function verdictOf(reason: string): Pick<DrillResult, "verdict" | "reason"> {
+/** What is said of a driver that lacks a method or a capability. */
+const UNSUPPORTED = /NotImplemented|has no \w+: use a driver|cannot take evacuated instances/;
+
+function verdictOf(reason: string): DrillVerdict {
   const [line = ""] = reason.trim().split("\n");
-  return { verdict: /NotImplemented|has no \w+: use a driver/.test(reason) ? "unsupported" : "failed", reason: line };
+  return { verdict: UNSUPPORTED.test(reason) ? "unsupported" : "failed", reason: line };
 }

@@ -10,8 +10,16 @@ export interface DrillPlaces {
 /** One operation of the Compute API on one server, and what it should come to. */
 export interface DrillOperation {
   readonly name: string;
-  /** Body of `POST /servers/{id}/action`; `delete` and `create` are requests of their own. */
-  readonly action: ((places: DrillPlaces) => Readonly<Record<string, unknown>>) | "create" | "delete";
+  /**
+   * Body of `POST /servers/{id}/action`; `create` and `delete` are requests of their own, `abort` ends a live migration that
+   * runs, and `evacuate` takes the server's host down before, and brings it back.
+   */
+  readonly action:
+    | ((places: DrillPlaces) => Readonly<Record<string, unknown>>)
+    | "create"
+    | "delete"
+    | "abort"
+    | "evacuate";
   /** The server's status afterwards, once nothing is under way. */
   readonly status: string;
   /** The status that it takes; a server that is in another one is made anew. */
@@ -37,6 +45,9 @@ function active(name: string, action: DrillOperation["action"], status = "ACTIVE
 
 const resize: DrillOperation["action"] = ({ largerFlavor }) => ({ resize: { flavorRef: largerFlavor } });
 
+/** What asks for a live migration to any host. */
+export const LIVE = { "os-migrateLive": { host: null, block_migration: "auto" } };
+
 /** The operations, in an order in which each finds the server as it needs it. */
 export const DRILL_OPERATIONS: readonly DrillOperation[] = [
   { name: "create", action: "create", status: "ACTIVE", from: "" },
@@ -57,10 +68,8 @@ export const DRILL_OPERATIONS: readonly DrillOperation[] = [
   { name: "confirm migration", action: on("confirmResize"), status: "ACTIVE", from: "VERIFY_RESIZE", hosts: 2 },
   { ...active("resize", resize, "VERIFY_RESIZE"), hosts: 2 },
   { name: "revert resize", action: on("revertResize"), status: "ACTIVE", from: "VERIFY_RESIZE", hosts: 2 },
-  {
-    ...active("live migrate", on("os-migrateLive", { host: null, block_migration: "auto" })),
-    hosts: 2,
-    moves: true,
-  },
+  { ...active("live migrate", () => LIVE), hosts: 2, moves: true },
+  { ...active("abort live migration", "abort"), hosts: 2 },
+  { ...active("evacuate", "evacuate"), hosts: 2, moves: true },
   { name: "delete", action: "delete", status: "", from: "ACTIVE" },
 ];

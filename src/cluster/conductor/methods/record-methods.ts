@@ -16,6 +16,7 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
     },
     service_update_version: ({ id, version }) => services.update(id, { version }),
     service_report_state: ({ id }) => services.reportState(id),
+    service_disable: ({ id, reason }) => services.disable(id, reason),
     service_minimum_version: ({ binary }) => services.minimumVersion(binary),
     services_by_hypervisor_type: ({ hypervisorType }) => {
       const hosts = new Set(computeNodes.hostsOfType(hypervisorType));
@@ -48,8 +49,7 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       return null;
     },
     instance_actions: ({ instanceUuid }) => actions.list(instanceUuid),
-    instance_in_hand: ({ uuid, host }) =>
-      messages.isPending(host, uuid) || tasks.pending().some(({ task }) => task.instanceUuid === uuid),
+    instance_in_hand: ({ uuid, host }) => messages.isPending(host, uuid) || tasks.ofInstance(uuid).length > 0,
 
     migration_get: ({ id }) => migrations.get(id),
     migrations_by_filters: ({ filters }) => migrations.byFilters(filters),

@@ -2,6 +2,7 @@ import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js
 import type { SESSION_METHODS } from "../../../conductor/methods/session.js";
 import { PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
 import type { AgentMessages } from "../agent-messages.js";
+import type { HostControls } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
 import type { AgentIdentity, Session } from "../session.js";
@@ -11,6 +12,7 @@ export interface SessionContext {
   readonly leases: HostLeases;
   readonly outbox: Outbox;
   readonly messages: AgentMessages;
+  readonly controls: Pick<HostControls, "announced">;
   readonly leaseTtl: number;
   /** Another connection of the same boot is replaced by this one. */
   readonly introduced: (session: Session, identity: AgentIdentity) => void;
@@ -18,7 +20,7 @@ export interface SessionContext {
 
 /** The wire's own methods. */
 export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSION_METHODS> {
-  const { leases, outbox, messages, leaseTtl, introduced } = context;
+  const { leases, outbox, messages, controls, leaseTtl, introduced } = context;
   return {
     session_hello: ({ protocol, ...identity }, { session }) => {
       if (protocol !== PROTOCOL_VERSION) {
@@ -31,20 +33,34 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
       return { protocol, leaseTtl, pingEvery: leaseTtl / 4 };
     },
     session_ping: () => null,
-    host_lease: ({ host, holderIsDead }, { session }) => {
-      const { epoch, loser } = leases.acquire(host, session, identityOf(session), holderIsDead);
+    host_lease: ({ host, holderIsDead }, { session, bootId }) => {
+      const agent = { ...identityOf(session), bootId };
+      const { epoch, loser } = leases.acquire(host, session, agent, holderIsDead);
       if (loser) {
         outbox.unserve(host, loser);
+        loser.hostEnded(host);
       }
       return { epoch };
     },
-    host_release: ({ host }, { session }) => {
-      outbox.unserve(host, session);
-      leases.release(host, identityOf(session).bootId);
+    host_killed: ({ host }, { session, bootId, unfenced }) => {
+      if (leases.killed(host, bootId, session) || unfenced) {
+        outbox.unserve(host, session);
+        session.hostEnded(host);
+      }
       return null;
     },
-    host_serve: ({ host }, { session, unfenced }) => {
-      if (!unfenced && leases.holder(host) !== session) {
+    hosts_controlled: ({ hosts }, { session }) => {
+      controls.announced(session, hosts);
+      return null;
+    },
+    host_release: ({ host }, { session, bootId, unfenced }) => {
+      if (leases.release(host, bootId) || unfenced) {
+        outbox.unserve(host, session);
+      }
+      return null;
+    },
+    host_serve: ({ host }, { session, bootId, unfenced }) => {
+      if (!unfenced && !leases.isHolder(host, session, bootId)) {
         throw new HostLeaseHeld(`host ${host} cannot be served: this agent does not hold its lease; take that first`, {
           host,
         });
@@ -52,8 +68,11 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
       outbox.serve(host, session);
       return null;
     },
-    host_unserve: ({ host }, { session }) => {
-      outbox.unserve(host, session);
+    host_unserve: ({ host }, { session, bootId, unfenced }) => {
+      // A boot of the host that ended does not speak for the next one on the same connection.
+      if (unfenced || leases.holder(host) !== session || leases.isHolder(host, session, bootId)) {
+        outbox.unserve(host, session);
+      }
       return null;
     },
     agent_call: ({ host, method, params, timeout }, caller) =>

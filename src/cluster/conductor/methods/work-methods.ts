@@ -1,4 +1,4 @@
-import { InstanceNotFound, ObjectActionError } from "../../../conductor/errors.js";
+import { ConductorError, InstanceNotFound, ObjectActionError } from "../../../conductor/errors.js";
 import type { PlacementAccess, WORK_METHODS } from "../../../conductor/methods/work.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
@@ -9,14 +9,17 @@ export interface WorkContext {
   readonly store: Store;
   readonly bus: AgentBus;
   readonly leases: HostLeases;
-  readonly placementAccess: () => PlacementAccess | Promise<PlacementAccess>;
+  /** @param origin where the agent found the control plane: `https://host:port` */
+  readonly placementAccess: (origin: string) => PlacementAccess | Promise<PlacementAccess>;
+  /** Absent: there is no Image service. */
+  readonly imageAccess?: ((origin: string) => PlacementAccess) | undefined;
   /** Instances by host, as the agents last reported them. */
   readonly instanceInfo: Map<string, ReadonlySet<string>>;
 }
 
 /** The methods that hand work to the conductor, or ask it for something that is not a record. */
 export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHODS> {
-  const { store, bus, leases, placementAccess, instanceInfo } = context;
+  const { store, bus, leases, placementAccess, imageAccess, instanceInfo } = context;
   return {
     build_instances: (params) => {
       store.tasks.add({ kind: "build_instances", ...params });
@@ -61,6 +64,12 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
       return null;
     },
     host_lease_holder: ({ host }) => leases.describe(host),
-    placement_access: async () => placementAccess(),
+    placement_access: async (_params, { session }) => placementAccess(session.origin),
+    image_access: async (_params, { session }) => {
+      if (imageAccess) {
+        return imageAccess(session.origin);
+      }
+      throw new ConductorError("this cluster has no Image service");
+    },
   };
 }

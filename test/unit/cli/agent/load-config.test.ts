@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../../src/cli/agent/load-config.js";
+import { loadConfig, loadHosts } from "../../../../src/cli/agent/load-config.js";
 import { type AgentCommandOptions, agentCommand } from "../../../../src/cli/agent/options.js";
 import { showConfig } from "../../../../src/config/show-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
@@ -28,7 +28,7 @@ it("2.3 files in use are those of --config-file and those of --config-dir", asyn
   await files.write("/etc/nova/conf.d/10-a.conf", "[DEFAULT]\nreport_interval = 5\n");
   await files.write("/etc/nova/conf.d/notes.txt", "no configuration");
   const options = await parse("--config-file", "/etc/nova/nova.conf", "--config-dir", "/etc/nova/conf.d");
-  const loaded = await loadConfig(options, files);
+  const loaded = await loadConfig(options, files, null);
   expect(loaded.configFiles).toEqual([
     "/etc/nova/nova.conf",
     "/etc/nova/conf.d/10-a.conf",
@@ -62,7 +62,11 @@ describe("the section of a plugin", () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   const load = async (...args: string[]) =>
-    loadConfig(await parse("--compute-driver", join(folder, "mine.mjs"), ...args), new VirtualWorld().spawn().files);
+    loadConfig(
+      await parse("--compute-driver", join(folder, "mine.mjs"), ...args),
+      new VirtualWorld().spawn().files,
+      null,
+    );
 
   it("is shown with its values and where they come from, but for secrets", async () => {
     const { compiled, driverConfig } = await load("-o", "mine.slots=4", "-o", "mine.password=hush");
@@ -76,5 +80,44 @@ describe("the section of a plugin", () => {
   it("is validated by its schema before anything starts", async () => {
     await expect(load("-o", "mine.slots=0")).rejects.toThrow(/slots/);
     await expect(load("-o", "mine.slots=many")).rejects.toThrow(/slots/);
+  });
+});
+
+describe("--host with many names", () => {
+  const { files } = new VirtualWorld().spawn();
+
+  it("gives each its own state_path, and one object to what they share", async () => {
+    const { names, of } = await loadHosts(await parse("--host", "rack[1-2]-node[01-03],spare"), files, null);
+    expect(names).toEqual([
+      "rack1-node01",
+      "rack1-node02",
+      "rack1-node03",
+      "rack2-node01",
+      "rack2-node02",
+      "rack2-node03",
+      "spare",
+    ]);
+    const [one, other] = [of("rack1-node01").compiled.config, of("spare").compiled.config];
+    expect(one.defaults.statePath).toMatch(/agents\/rack1-node01$/);
+    expect(other.defaults).toMatchObject({ host: "spare", statePath: expect.stringMatching(/agents\/spare$/) });
+    expect(other.placement).toBe(one.placement);
+  });
+
+  it("is refused where they would write each other's files, or another option says what the host is", async () => {
+    await expect(
+      loadHosts(await parse("--host", "a,b", "-o", "state_path=/var/lib/nova"), files, null),
+    ).rejects.toThrow(
+      "hosts a and b would share [DEFAULT] state_path = /var/lib/nova; each needs its own, as state_path = /var/lib/nova/$host",
+    );
+    await expect(loadHosts(await parse("--host", "a,b", "-o", "host=c"), files, null)).rejects.toThrow(
+      "--host a is overruled by another option, which says c",
+    );
+    await loadHosts(await parse("--host", "a,b", "-o", "state_path=/var/lib/nova/$host"), files, null);
+  });
+
+  it("is refused by what looks at one host at a time", async () => {
+    await expect(loadConfig(await parse("--host", "n[1-3]"), files, null)).rejects.toThrow(
+      "--host names 3 hosts, expected one: --check and --dry-run look at one host at a time, as --host n1",
+    );
   });
 });

@@ -46,13 +46,26 @@ function session(servers: readonly ReturnType<typeof server>[]): CloudSession {
   };
 }
 
+/** No agent says what it has. */
+const NONE = async () => new Map<string, never[]>();
+
+it("asks the agents that are up of hosts whose hypervisor cannot be looked at", async () => {
+  const asked: (readonly string[])[] = [];
+  const rows = await clusterStatus(session([server("a", "devstack2")]), new Map([["devstack1", []]]), async (hosts) => {
+    asked.push(hosts);
+    return new Map([["devstack2", [guest("a"), guest("b")]]]);
+  });
+  expect(asked).toEqual([["devstack2"]]);
+  expect(rows.map(guestSummary)).toEqual(["none", "2 running (1 unknown)"]);
+});
+
 it("shows the guests of each hypervisor, and which of them the record has elsewhere or not at all", async () => {
   const guests = new Map([
     ["devstack1", [guest("a"), guest("b"), guest("c", "shut off")]],
     ["gone", [guest("d")]],
     ["empty", []],
   ]);
-  const rows = await clusterStatus(session([server("a", "devstack1"), server("b", "devstack2")]), guests);
+  const rows = await clusterStatus(session([server("a", "devstack1"), server("b", "devstack2")]), guests, NONE);
   expect(rows.map(({ host, guests: found }) => [host, found?.map(({ uuid, record }) => `${uuid} ${record}`)])).toEqual([
     ["devstack1", ["a here", "b stale", "c unknown"]],
     ["devstack2", undefined],
@@ -66,6 +79,7 @@ it("shows servers without a host, or of a host that nothing else knows", async (
   const rows = await clusterStatus(
     session([server("a", null), server("b", "gone"), server("c", "devstack1")]),
     new Map(),
+    NONE,
   );
   expect(rows.map(({ host, servers }) => [host, servers.map(({ id }) => id)])).toEqual([
     ["devstack1", ["c"]],
@@ -92,7 +106,7 @@ it("counts what child providers have for their root, as vGPUs", async () => {
         : { usages: { VGPU: 3 } };
     },
   };
-  const [row] = await clusterStatus(nested, new Map());
+  const [row] = await clusterStatus(nested, new Map(), NONE);
   expect(row?.provider).toMatchObject({
     name: "devstack1",
     usages: { VCPU: { used: 1, capacity: 32 }, VGPU: { used: 6, capacity: 8 } },
@@ -101,7 +115,7 @@ it("counts what child providers have for their root, as vGPUs", async () => {
 
 it("knows every server, however many pages there are", async () => {
   const servers = Array.from({ length: 2_500 }, (_, index) => server(String(index), "devstack1"));
-  const rows = await clusterStatus(session(servers), new Map([["devstack1", [guest("2499")]]]));
+  const rows = await clusterStatus(session(servers), new Map([["devstack1", [guest("2499")]]]), NONE);
   expect(rows[0]?.servers).toHaveLength(2_500);
   expect(rows[0]?.guests).toMatchObject([{ record: "here" }]);
 });
@@ -136,7 +150,7 @@ it("a host with many nodes has its servers at their nodes, and one row for peopl
         : { usages: { CUSTOM_BAREMETAL: taken ? 1 : 0 } };
     },
   };
-  const rows: readonly HostStatus[] = await clusterStatus(bareMetal, new Map());
+  const rows: readonly HostStatus[] = await clusterStatus(bareMetal, new Map(), NONE);
   expect(rows.map((row) => row.servers.map(({ id }) => id))).toEqual([[], ["a"], []]);
   const [together, ...others] = nodesTogether(rows);
   expect(others).toEqual([]);
@@ -146,4 +160,49 @@ it("a host with many nodes has its servers at their nodes, and one row for peopl
     servers: [{ id: "a" }],
     provider: { usages: { CUSTOM_BAREMETAL: { used: 1, capacity: 2 } } },
   });
+});
+
+it("reads every page of hypervisors, and nothing twice", async () => {
+  const hosts = Array.from({ length: 1_500 }, (_, number) => `host${number}`);
+  const asked: string[] = [];
+  const pages: CloudSession = {
+    request: async (_service, _method, path) => {
+      asked.push(path);
+      const url = new URL(path, "http://x");
+      const page = (key: string, all: readonly { readonly id: string }[]) => {
+        const start = all.findIndex(({ id }) => id === url.searchParams.get("marker")) + 1;
+        return { [key]: all.slice(start, start + Number(url.searchParams.get("limit"))) };
+      };
+      switch (url.pathname) {
+        case "/os-services":
+          return { services: hosts.map((host) => ({ host, state: "up", status: "enabled", forced_down: false })) };
+        case "/os-hypervisors/detail":
+          return page(
+            "hypervisors",
+            hosts.map((host) => ({ id: `p-${host}`, hypervisor_hostname: host, service: { host } })),
+          );
+        case "/servers/detail":
+          return page(
+            "servers",
+            hosts.map((host) => server(`s-${host}`, host)),
+          );
+        case "/resource_providers":
+          return {
+            resource_providers: hosts.map((host) => ({
+              uuid: `p-${host}`,
+              name: host,
+              generation: 1,
+              root_provider_uuid: `p-${host}`,
+            })),
+          };
+        default:
+          return { inventories: {}, usages: {} };
+      }
+    },
+  };
+  const rows = await clusterStatus(pages, new Map(), async () => new Map());
+  expect(rows.map(({ host }) => host)).toEqual(hosts);
+  expect(rows.every(({ service, provider, servers }) => service && provider && servers.length === 1)).toBe(true);
+  expect(new Set(asked).size).toBe(asked.length);
+  expect(asked).toHaveLength(2 + 2 + 2 + 2 * hosts.length);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { AgentPlan } from "../../../../src/cluster/local/agent-process.js";
 import type { ComponentStatus } from "../../../../src/cluster/local/component.js";
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { Supervisor } from "../../../../src/cluster/local/supervisor.js";
@@ -10,6 +11,8 @@ class FakeChild implements Child {
   readonly pid: number;
   readonly args: readonly string[];
   readonly exited: Promise<ChildExit>;
+  /** What its parent has sent it. */
+  readonly got: object[] = [];
   readonly #end: (exit: ChildExit) => void;
   #listener: (message: unknown) => void = () => undefined;
 
@@ -26,6 +29,9 @@ class FakeChild implements Child {
   }
   signal(name: string): void {
     this.#end(name === "SIGTERM" ? { code: 0, signal: null } : { code: null, signal: name });
+  }
+  send(message: object): void {
+    this.got.push(message);
   }
   say(message: unknown): void {
     this.#listener(message);
@@ -47,16 +53,22 @@ function withResolvers() {
   return { promise, resolve };
 }
 
-function lab(hosts: readonly string[] = ["h1"], options: { readonly inOrder?: boolean } = {}) {
+function lab(names: readonly string[] = ["h1"], options: { readonly inOrder?: boolean } = {}) {
+  return labOf(
+    names.map((name) => ({ name, hosts: [name] })),
+    options,
+  );
+}
+
+function labOf(agents: readonly Pick<AgentPlan, "name" | "hosts">[], options: { readonly inOrder?: boolean } = {}) {
   const runtime = createVirtualRuntime();
   const children: FakeChild[] = [];
   const seen: ComponentStatus[] = [];
   const supervisor = new Supervisor({
     ...options,
     directory: stateDir("/cluster", "/"),
-    hosts,
+    agents: agents.map((plan) => ({ args: [], driver: null, ...plan })),
     programs: { cluster: "/cluster.js", agent: "/agent.js" },
-    agentArgs: [],
     controlPlaneArgs: [],
     onStatus: (status) => seen.push(status),
     children: {
@@ -82,8 +94,8 @@ function lab(hosts: readonly string[] = ["h1"], options: { readonly inOrder?: bo
     const started = supervisor.start();
     of("control-plane").report("ready", "http://127.0.0.1:1", { url: "http://127.0.0.1:1" });
     await runtime.advance(0);
-    for (const host of hosts) {
-      of(host).report("ready", `pid ${of(host).pid}`);
+    for (const { name } of agents) {
+      of(name).report("ready", `pid ${of(name).pid}`);
     }
     expect(await started).toBe(true);
   };
@@ -203,5 +215,184 @@ describe("a supervisor", () => {
     await second.runtime.advance(600_000);
     expect(second.children).toHaveLength(2);
     expect(second.status("h1")?.state).toBe("stopped");
+  });
+});
+
+describe("hosts that an operator starts, stops and kills", () => {
+  it("are killed for real, stay down, and come back with all they had", async () => {
+    const { supervisor, children, of, status, up, runtime } = lab(["h1", "h2"]);
+    await up();
+    const first = of("h1");
+    expect(await supervisor.control("h1", "kill")).toMatchObject({ state: "killed", pid: null, reason: "SIGKILL" });
+    await runtime.advance(600_000);
+    expect(children).toHaveLength(3);
+    const started = supervisor.control("h1", "start");
+    await runtime.advance(0);
+    expect(of("h1").args).toEqual(first.args);
+    of("h1").report("ready", `pid ${of("h1").pid}`);
+    expect(await started).toMatchObject({ host: "h1", state: "serving", process: "own", pid: of("h1").pid });
+    expect(status("h2")?.state).toBe("ready");
+  });
+
+  it("are not started twice by two at once, nor while they still stop", async () => {
+    const { supervisor, children, of, up, runtime } = lab();
+    await up();
+    const stopped = supervisor.control("h1", "stop");
+    const starts = [supervisor.control("h1", "start"), supervisor.control("h1", "start")];
+    expect(await stopped).toMatchObject({ host: "h1", state: "stopped" });
+    await runtime.advance(0);
+    expect(children).toHaveLength(3);
+    of("h1").report("ready");
+    expect((await Promise.all(starts)).map((each) => typeof each === "object" && each.state)).toEqual([
+      "serving",
+      "serving",
+    ]);
+  });
+
+  it("are not started again once they are killed while they wait for that", async () => {
+    const { supervisor, children, of, up, runtime } = lab();
+    await up();
+    await of("h1").ends(1);
+    await runtime.advance(0);
+    expect(await supervisor.control("h1", "kill")).toMatchObject({ state: "killed" });
+    await runtime.advance(600_000);
+    expect(children).toHaveLength(2);
+  });
+
+  it("tell why a start was refused", async () => {
+    const { supervisor, of, up, runtime } = lab();
+    await up();
+    await supervisor.control("h1", "kill");
+    const started = supervisor.control("h1", "start");
+    await runtime.advance(0);
+    of("h1").report("failed", "records contradict each other");
+    await of("h1").ends(3);
+    expect(await started).toMatchObject({ state: "failed", exitCode: 3, reason: "records contradict each other" });
+  });
+
+  it("are asked over the link when another program serves them", async () => {
+    const { supervisor, of, up, runtime } = lab();
+    await up();
+    await supervisor.control("h1", "kill");
+    of("control-plane").say({ type: "host", host: "h1", pid: 4711 });
+    await runtime.advance(0);
+    expect(supervisor.host("h1")).toMatchObject({ state: "serving", process: "elsewhere" });
+    expect(await supervisor.control("h1", "kill")).toBe("over-the-link");
+    expect(await supervisor.control("nowhere", "kill")).toBeUndefined();
+  });
+
+  it("are forgotten only when they have ended, and can be added again", async () => {
+    const { supervisor, of, up, runtime } = lab();
+    await up();
+    expect(() => supervisor.forget("h1")).toThrow("h1 is serving; stop it");
+    await supervisor.control("h1", "kill");
+    supervisor.forget("h1");
+    expect(supervisor.hosts).toEqual([]);
+    supervisor.add([{ name: "h1", hosts: ["h1"], args: ["--new"], driver: null }]);
+    await runtime.advance(0);
+    expect(of("h1").args.at(-1)).toBe("--new");
+    await supervisor.stop();
+    expect(() => supervisor.add([])).toThrow("stopping");
+  });
+});
+
+describe("a pool", () => {
+  const POOL = [{ name: "pool-1", hosts: ["h1", "h2", "h3"] }];
+
+  /** Its process has been started. */
+  const poolLab = async () => {
+    const made = labOf(POOL);
+    const starting = made.supervisor.start();
+    made.of("control-plane").report("ready", "", { url: "http://127.0.0.1:1" });
+    await made.runtime.advance(0);
+    const pool = () => made.children.at(-1) ?? made.of("control-plane");
+    const says = (host: string, state: string, more: object = {}) =>
+      pool().say({ type: "host-state", host, state, detail: "", exitCode: null, ...more });
+    const states = () => made.supervisor.hosts.map(({ host, state }) => `${host} ${state}`);
+    const allServe = () => ["h1", "h2", "h3"].map((host) => says(host, "serving"));
+    return { ...made, starting, pool, says, states, allServe };
+  };
+
+  it("is up when each of its hosts serves or has failed, and counts them", async () => {
+    const { pool, says, starting, status, supervisor } = await poolLab();
+    expect(pool().args.slice(0, 2)).toEqual(["--host", "h[1-3]"]);
+    says("h1", "serving");
+    says("h2", "failed", { detail: "refused", exitCode: 3 });
+    expect(status("pool-1")).toMatchObject({ state: "starting", detail: "h[1-3]  1 of 3 serve, 1 failed" });
+    says("h3", "serving");
+    expect(await starting).toBe(false);
+    expect(supervisor.host("h2")).toMatchObject({ state: "failed", reason: "refused", exitCode: 3, process: "pool-1" });
+    expect(status("pool-1")?.state).toBe("ready");
+  });
+
+  it("has a single host killed over the link, and leaves its process alone", async () => {
+    const { supervisor, says, states, allServe, pool } = await poolLab();
+    allServe();
+    expect(await supervisor.control("h2", "kill")).toBe("over-the-link");
+    says("h2", "killed");
+    expect(states()).toEqual(["h1 serving", "h2 killed", "h3 serving"]);
+    const started = supervisor.control("h2", "start");
+    expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h2"] }]);
+    says("h2", "starting");
+    says("h2", "serving");
+    expect(await started).toMatchObject({ host: "h2", state: "serving" });
+  });
+
+  it("that crashed starts again without the hosts that are to be down", async () => {
+    const { runtime, says, states, allServe, pool, supervisor } = await poolLab();
+    allServe();
+    says("h2", "stopped");
+    await pool().ends(null, "SIGSEGV");
+    await runtime.advance(0);
+    expect(states()).toEqual(["h1 restarting", "h2 stopped", "h3 restarting"]);
+    await runtime.advance(1_000);
+    expect(pool().args.slice(0, 3)).toEqual(["--host", "h[1,3]", "--state-dir"]);
+    expect(states()).toEqual(["h1 starting", "h2 stopped", "h3 starting"]);
+    const started = supervisor.control("h2", "start");
+    await runtime.advance(0);
+    expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h2"] }]);
+    says("h2", "serving");
+    expect(await started).toMatchObject({ host: "h2", state: "serving", process: "pool-1" });
+  });
+
+  it("that was killed starts again with the one host that is asked for", async () => {
+    const { runtime, says, states, allServe, pool, supervisor, children } = await poolLab();
+    allServe();
+    await pool().ends(null, "SIGKILL");
+    await runtime.advance(600_000);
+    expect(children).toHaveLength(2);
+    expect(states()).toEqual(["h1 killed", "h2 killed", "h3 killed"]);
+    const started = supervisor.control("h3", "start");
+    await runtime.advance(0);
+    expect(pool().args).toEqual(["--host", "h3", "--state-dir", "/cluster", "--pool"]);
+    says("h3", "serving");
+    expect(await started).toMatchObject({ state: "serving" });
+    expect(states()).toEqual(["h1 killed", "h2 killed", "h3 serving"]);
+  });
+
+  it("starts a host again that failed unforeseen, later each time, and leaves one alone that refused", async () => {
+    const { runtime, says, allServe, pool, supervisor } = await poolLab();
+    allServe();
+    says("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
+    says("h2", "failed", { detail: "records contradict each other", exitCode: 3 });
+    expect(supervisor.host("h1")).toMatchObject({
+      state: "restarting",
+      reason: "starts again in 1 s, for it ended: the driver lost its mind",
+    });
+    await runtime.advance(1_000);
+    expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h1"] }]);
+    says("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
+    expect(supervisor.host("h1")?.reason).toMatch(/^starts again in 2 s/);
+    expect(supervisor.host("h2")).toMatchObject({ state: "failed", reason: "records contradict each other" });
+  });
+
+  it("starts nothing again once everything stops", async () => {
+    const { runtime, says, allServe, supervisor, children } = await poolLab();
+    allServe();
+    says("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
+    expect(supervisor.host("h1")).toMatchObject({ state: "restarting" });
+    await supervisor.stop();
+    await runtime.advance(600_000);
+    expect(children).toHaveLength(2);
   });
 });

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { type CheckReport, checkStart } from "../../../../../src/cli/agent/check/check-start.js";
 import { loadConfig } from "../../../../../src/cli/agent/load-config.js";
-import { createPlacement } from "../../../../../src/cluster/placement/service.js";
 import { VirtualWorld } from "../../../../../src/simulation/virtual-world.js";
 import { JOIN_TOKEN, startInProcessConductor } from "../../../../fixtures/in-process-conductor.js";
+import { TestPlacement } from "../../../../fixtures/world/placement.js";
 
 async function lab({ joinToken = JOIN_TOKEN }: { readonly joinToken?: string } = {}) {
   const world = new VirtualWorld({ seed: 7 });
@@ -12,8 +12,7 @@ async function lab({ joinToken = JOIN_TOKEN }: { readonly joinToken?: string } =
       placementAccess: () => ({ endpoint: "http://127.0.0.1:8778", token: "admin", expiresAt: world.now + 60_000 }),
     },
   });
-  const placement = createPlacement({ ...conductor.runtime });
-  await conductor.runtime.servers.listen({ port: 8778, services: { "": (request) => placement.handle(request) } });
+  await new TestPlacement(conductor.runtime).listen(conductor.runtime, 8778);
   const runtime = world.spawn({ name: "check" });
   await runtime.files.write("/cluster/join-token", joinToken);
   await runtime.files.write(
@@ -23,6 +22,7 @@ async function lab({ joinToken = JOIN_TOKEN }: { readonly joinToken?: string } =
   const loaded = await loadConfig(
     { configFile: ["/etc/nova.conf"], configDir: [], option: [], stateDir: "/cluster", logFormat: "pretty" },
     runtime.files,
+    null,
   );
   const doors = { runtime, connectToBroker: () => expect.fail("there is no broker"), serviceVersion: undefined };
   const limits = { limit: 8_000, signal: new AbortController().signal };

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { type CheckReport, checkStart } from "../../../../../src/cli/agent/check/check-start.js";
 import { renderReport } from "../../../../../src/cli/agent/check/render-report.js";
 import { loadConfig } from "../../../../../src/cli/agent/load-config.js";
-import { createPlacement } from "../../../../../src/cluster/placement/service.js";
 import { novaObject } from "../../../../../src/nova-rpc/objects/primitive.js";
 import { type BrokerOptions, type MessageBroker, RefusedByBroker } from "../../../../../src/runtime/message-broker.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../../../fixtures/nova-conductor/nova-failure.js";
 import { type AskedOfConductor, connectInMemory, scriptConductor } from "../../../../fixtures/scripted-conductor.js";
+import { TestPlacement } from "../../../../fixtures/world/placement.js";
 
 const SERVICE = {
   id: 5,
@@ -61,8 +61,7 @@ async function world({ conf = "", answers = emptyCloud, serviceVersion = 64, bro
   const runtime = createVirtualRuntime();
   const broker = new MemoryBroker();
   const asked = answers === null ? [] : await scriptConductor(broker, answers, { serviceVersion });
-  const placement = createPlacement({ ...runtime });
-  await runtime.servers.listen({ port: 8778, services: { "": (request) => placement.handle(request) } });
+  await new TestPlacement(runtime).listen(runtime, 8778);
   await runtime.files.write(
     "/etc/nova/nova.conf",
     `[DEFAULT]
@@ -80,6 +79,7 @@ ${conf}`,
   const loaded = await loadConfig(
     { configFile: ["/etc/nova/nova.conf"], configDir: [], option: [], stateDir: "/cluster", logFormat: "pretty" },
     runtime.files,
+    null,
   );
   const connectToBroker = ({ address }: BrokerOptions) => {
     const connect = () => broker.connect();

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { Drill, type DrillOptions, type DrillResult } from "../../../../../src/cli/cluster/drill/drill.js";
+import { Drill, type DrillOptions } from "../../../../../src/cli/cluster/drill/drill.js";
+import type { DrillResult } from "../../../../../src/cli/cluster/drill/drill-result.js";
+import { NoOutage } from "../../../../../src/cli/cluster/drill/host-outage.js";
 import { CloudRequestFailed } from "../../../../../src/cluster/local/cloud-session.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 
@@ -9,6 +11,8 @@ interface Server {
   "OS-EXT-STS:task_state": string | null;
   "OS-EXT-SRV-ATTR:host": string;
 }
+
+const HOST = "OS-EXT-SRV-ATTR:host";
 
 /** What an action does: the status it comes to, or how it goes wrong. */
 type Outcome = string | { readonly fails: string } | { readonly hangs: string } | { readonly refused: string };
@@ -32,15 +36,19 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   resize: "VERIFY_RESIZE",
   revertResize: "ACTIVE",
   "os-migrateLive": "ACTIVE",
+  abort: "ACTIVE",
+  evacuate: "ACTIVE",
   delete: "",
 };
 
-/** The Compute API as far as a drill asks it; each action has its outcome at once. */
+/** The Compute API as far as a drill asks it; each action has its outcome at once. The second live migration runs on. */
 function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
   const outcomes = { ...OUTCOMES, ...changes };
   const servers = new Map<string, Server>();
   const asked: string[] = [];
   let failure: string | null = null;
+  let late = false;
+  const live: string[] = [];
   const act = (server: Server, action: string) => {
     asked.push(action);
     const outcome = outcomes[action] ?? "ACTIVE";
@@ -50,7 +58,10 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
         servers.delete(server.id);
       }
       if (action === "os-migrateLive") {
-        server["OS-EXT-SRV-ATTR:host"] = "host2";
+        live.push(live.length === 0 ? "completed" : "running");
+      }
+      if (action === "evacuate" || (action === "os-migrateLive" && live.at(-1) === "completed")) {
+        server[HOST] = server[HOST] === "host1" ? "host2" : "host1";
       }
       server.status = outcome;
     } else if ("refused" in outcome) {
@@ -63,10 +74,19 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
   };
   const request: DrillOptions["session"]["request"] = async (_, method, path, __, body) => {
     const [, , id = "", more = "", action = ""] = path.split("/");
+    if (path.startsWith("/os-migrations")) {
+      const migrations = live.map((status, id) => ({ id, status }));
+      // The migration says that it is over when its server has said so already.
+      if (late) {
+        late = false;
+        live[live.length - 1] = "completed";
+      }
+      return { migrations };
+    }
     if (method === "POST" && path === "/servers") {
       const server = { id: `s${asked.length}`, status: "BUILD" } as Server;
       server["OS-EXT-STS:task_state"] = null;
-      server["OS-EXT-SRV-ATTR:host"] = "host1";
+      server[HOST] = "host1";
       servers.set(server.id, server);
       act(server, "create");
       return { server };
@@ -74,6 +94,18 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
     const server = servers.get(id);
     if (server === undefined) {
       throw new CloudRequestFailed(method, path, 404, "");
+    }
+    if (more === "migrations" && method === "GET") {
+      return {
+        migrations: live.map((status, at) => ({ id: at, status })).filter(({ status }) => status === "running"),
+      };
+    }
+    if (more === "migrations") {
+      const ends = outcomes.abort;
+      const tooLate = typeof ends === "object" && "fails" in ends && ends.fails.startsWith("it has arrived");
+      live[Number(action)] = tooLate ? "running" : "cancelled";
+      late = tooLate;
+      return act(server, "abort");
     }
     if (method === "DELETE") {
       return act(server, "delete");
@@ -103,6 +135,10 @@ async function drilled(
 }> {
   const runtime = createVirtualRuntime();
   const { session, servers, asked } = cloud(changes);
+  const failHost = async (host: string) => {
+    asked.push(`${host} fails`);
+    return async () => void asked.push(`${host} is back`);
+  };
   const drill = new Drill({
     session,
     clock: runtime.clock,
@@ -111,6 +147,7 @@ async function drilled(
     hosts: 2,
     patience: 5_000,
     callsSince: async () => "",
+    failHost,
     ...options,
   });
   const results = await runtime.runUntil(
@@ -128,7 +165,7 @@ describe("Drill", () => {
   test("each operation is tried once, on one server, which is gone in the end", async () => {
     const { results, asked, left } = await drilled({});
     expect(results.filter(({ verdict }) => verdict !== "ok")).toEqual([]);
-    expect(results).toHaveLength(20);
+    expect(results).toHaveLength(22);
     expect(asked.filter((action) => action === "create")).toHaveLength(1);
     expect(left).toBe(0);
   });
@@ -172,13 +209,17 @@ describe("Drill", () => {
       "resize",
       "revert resize",
       "live migrate",
+      "abort live migration",
+      "evacuate",
     ]);
     expect(results.filter(({ verdict }) => verdict === "ok")).toHaveLength(15);
   });
 
   test("a live migration for which no host is found is unsupported when no driver was asked, else it failed", async () => {
     const none = { "os-migrateLive": { fails: "No valid host was found." } };
-    expect((await drilled(none)).of("live migrate")).toBe("unsupported: No valid host was found.");
+    expect((await drilled(none)).of("live migrate")).toBe(
+      "unsupported: No valid host was found. No call of the driver is recorded: it may lack methods of this move",
+    );
     const asked = await drilled(none, { callsSince: async () => "checkCanLiveMigrateDestination (error)" });
     expect(asked.of("live migrate")).toBe("failed: No valid host was found.");
   });
@@ -186,6 +227,35 @@ describe("Drill", () => {
   test("a live migration that leaves the server where it is has failed", async () => {
     const { of } = await drilled({ "os-migrateLive": { hangs: "migrating" } });
     expect(of("live migrate")).toBe("failed: expected ACTIVE after 5 s, found ACTIVE, task_state migrating");
+  });
+
+  test("a live migration is aborted while it runs; one that was over before is no failure", async () => {
+    const { of, asked } = await drilled({}, { only: ["live migrate", "abort live migration"] });
+    expect(of("abort live migration")).toBe("ok");
+    expect(asked).toEqual(["create", "os-migrateLive", "os-migrateLive", "abort", "delete"]);
+    const fast = await drilled({}, { only: ["abort live migration"] });
+    expect(fast.of("abort live migration")).toBe("skipped: the migration was over before it could be aborted");
+    const tooLate = { abort: { fails: "it has arrived" } };
+    const moments = await drilled(tooLate, { only: ["live migrate", "abort live migration"] });
+    expect(moments.of("abort live migration")).toBe("skipped: the migration was over before it could be aborted");
+    const none = { abort: { fails: "driver mine has no liveMigrationAbort: use a driver that has it" } };
+    const without = await drilled(none, { only: ["live migrate", "abort live migration"] });
+    expect(without.of("abort live migration")).toMatch(/^unsupported: driver mine has no liveMigrationAbort/);
+  });
+
+  test("a host fails before its server is evacuated, and is back afterwards, whatever came of it", async () => {
+    const { of, asked } = await drilled({}, { only: ["evacuate"] });
+    expect(of("evacuate")).toBe("ok");
+    expect(asked).toEqual(["create", "host1 fails", "evacuate", "host1 is back", "delete"]);
+    const refused = await drilled({ evacuate: { refused: "no" } }, { only: ["evacuate"] });
+    expect(refused.of("evacuate")).toMatch(/^failed: .*answered 409/);
+    expect(refused.asked).toContain("host1 is back");
+    const lost = async () => () => Promise.reject(new Error("the agent of host1 did not start again within 5 s"));
+    const gone = await drilled({}, { only: ["evacuate"], failHost: lost });
+    expect(gone.of("evacuate")).toBe("failed: the agent of host1 did not start again within 5 s");
+    const alone = () => Promise.reject(new NoOutage("nobody would start it again"));
+    const skipped = await drilled({}, { only: ["evacuate"], failHost: alone });
+    expect(skipped.of("evacuate")).toBe("skipped: nobody would start it again");
   });
 
   test("some operations only: a server is led to where each begins", async () => {

@@ -1,0 +1,196 @@
+import type { AgentState } from "../../agent/context.js";
+import { Agent } from "../../agent/life/agent.js";
+import type { AgentMetrics } from "../../agent/metrics/metrics.js";
+import type { ConductorConnection, MortalSession } from "../../conductor/port.js";
+import { createFaultDoors } from "../../faults/fault-doors.js";
+import type { FaultFile } from "../../faults/fault-file.js";
+import { Life } from "../../runtime/life.js";
+import { mortalRuntime } from "../../runtime/mortal-runtime.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { within } from "../../runtime/within.js";
+import type { DriverContext } from "../../virt/context.js";
+import { openFaults } from "./agent-faults.js";
+import type { DriverStrays } from "./driver-strays.js";
+import { traceDriver } from "./driver-trace.js";
+import type { LoadedConfig } from "./load-config.js";
+import type { MetricsOutlet } from "./metrics.js";
+import type { LiveHost } from "./pooled-host.js";
+import { reportClient } from "./report-client.js";
+
+/** The connection is that of all hosts of the process. */
+function warnOfPartitions({ faults }: FaultFile, { logger }: Runtime): void {
+  const warn = () => {
+    if (faults.peek("conductor") !== undefined) {
+      logger.warn("the fault at point conductor has no effect on a host that shares its connection with others");
+    }
+  };
+  faults.onChange(warn);
+  warn();
+}
+
+/** What the hosts of a process share. */
+export interface SharedParts {
+  readonly runtime: Runtime;
+  readonly connection: ConductorConnection;
+  readonly outlet: MetricsOutlet;
+  readonly strays: DriverStrays;
+  readonly traceDriver: boolean;
+  /** What the agents say they are; undefined: what this build is. */
+  readonly serviceVersion: number | undefined;
+}
+
+export interface LifeOptions {
+  /** Called once. */
+  readonly onServing: () => void;
+  readonly onProgress?: (state: AgentState) => void;
+  /** Opened before, and closed at the end; default: it opens its own. */
+  readonly faultFile?: FaultFile | null;
+}
+
+/** Milliseconds that what a killed life had begun to write may take. */
+const QUIET_WITHIN = 30_000;
+
+/** One life of one host's agent in a process of many: all that is its own, and ends with it. */
+export class HostLife implements LiveHost {
+  readonly host: string;
+  readonly #life = new Life();
+  readonly #shared: SharedParts;
+  readonly #loaded: LoadedConfig;
+  readonly #runtime: Runtime;
+  readonly #metrics: AgentMetrics;
+  readonly #onServing: () => void;
+  readonly #onProgress: (state: AgentState) => void;
+  readonly #faultFile: FaultFile | null;
+  #agent: Agent | undefined;
+  #session: MortalSession | undefined;
+  /** Why it is to end before there is an agent to end. */
+  #broken: Error | undefined;
+  #stopping = false;
+
+  constructor(
+    loaded: LoadedConfig,
+    shared: SharedParts,
+    { onServing, onProgress = () => {}, faultFile = null }: LifeOptions,
+  ) {
+    this.#onProgress = onProgress;
+    this.#faultFile = faultFile;
+    this.host = loaded.compiled.config.defaults.host;
+    this.#loaded = loaded;
+    this.#shared = shared;
+    this.#runtime = mortalRuntime(shared.runtime, this.#life);
+    this.#metrics = shared.outlet.forHost(this.host);
+    this.#onServing = onServing;
+  }
+
+  /**
+   * From start-up to the end. Resolves when it has ended as asked. Rejects with why it did not start, or could not go on; after
+   * {@link kill} it never settles.
+   */
+  async run(): Promise<void> {
+    try {
+      await this.#life.whileAlive(() => this.#run());
+    } finally {
+      // What did not end in time goes no further than a process that ends would let it.
+      this.#life.kill();
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { config } = this.#loaded.compiled;
+    const faultFile = this.#faultFile ?? (await openFaults(config.defaults.statePath, this.#runtime));
+    try {
+      const doors = createFaultDoors(this.#runtime, faultFile.faults);
+      if (this.#faultFile === null) {
+        warnOfPartitions(faultFile, this.#runtime);
+      }
+      const metrics = this.#shared.traceDriver
+        ? await traceDriver(this.#metrics, config.defaults.statePath, doors)
+        : this.#metrics;
+      const agent = this.#makeAgent(doors, metrics, faultFile.faults);
+      await this.#serve(agent);
+    } finally {
+      await faultFile.close();
+    }
+  }
+
+  /** SIGTERM's: drains. What {@link run} gave settles at its end. */
+  stop(): void {
+    this.#stopping = true;
+    void this.#agent?.stop();
+  }
+
+  /** SIGKILL's: everything of it is cut off at once. Resolves when the conductor knows, and what it had begun to write is written. */
+  async kill(): Promise<void> {
+    this.#life.kill();
+    const { timers } = this.#shared.runtime;
+    await this.#session?.kill();
+    await within(timers, QUIET_WITHIN, `what host ${this.host} had begun to write`, this.#life.quiet());
+  }
+
+  /** The driver cannot be relied on any more. */
+  giveUp(reason: Error): void {
+    this.#broken ??= reason;
+    void this.#agent?.giveUp(reason);
+  }
+
+  /** SIGHUP's. */
+  reset(): void {
+    this.#agent?.reset();
+  }
+
+  #makeAgent(runtime: Runtime, metrics: AgentMetrics, faults: Parameters<typeof createFaultDoors>[1]): Agent {
+    const { connection, outlet, strays, serviceVersion } = this.#shared;
+    const { compiled, driver, driverConfig, configFiles, changeDriver } = this.#loaded;
+    const { config } = compiled;
+    const session = connection.host(this.host, { lease: !config.workarounds.upstreamQuirks.has("no-host-lease") });
+    this.#session = session;
+    outlet.watchHost(session);
+    const create = (context: DriverContext) => {
+      strays.own(context, { metrics, alive: () => this.#life.alive, giveUp: (reason) => this.giveUp(reason) });
+      return driver.create(context);
+    };
+    return new Agent({
+      host: this.host,
+      config,
+      configFiles,
+      runtime,
+      session,
+      driver: { ...driver, create },
+      driverConfig,
+      changeDriver,
+      placement: reportClient(config, runtime, session, metrics),
+      metrics,
+      faults,
+      ...(serviceVersion === undefined ? {} : { serviceVersion }),
+    });
+  }
+
+  async #serve(agent: Agent): Promise<void> {
+    this.#agent = agent;
+    const ended = new Promise<void>((resolve) => {
+      agent.onState((state) => {
+        if (state === "serving" && this.#life.alive) {
+          this.#onServing();
+        }
+        this.#onProgress(state);
+        if (state === "stopped" || state === "failed") {
+          resolve();
+        }
+      });
+    });
+    if (this.#broken !== undefined) {
+      void agent.giveUp(this.#broken);
+    } else if (this.#stopping) {
+      void agent.stop();
+    }
+    try {
+      await agent.start();
+      await ended;
+    } finally {
+      await this.#session?.close();
+    }
+    if (agent.failure !== null) {
+      throw agent.failure;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { AgentState } from "../../agent/context.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { tellParent } from "../ui/parent.js";
+import type { HostStanding } from "./pooled-host.js";
+
+/** Hears of the hosts of a process, and tells people and the parent. */
+export interface Report {
+  /** They are started. */
+  begin(): void;
+  /** What an agent that lives is doing. */
+  progress(host: string, state: AgentState): void;
+  changed(standing: HostStanding): void;
+  /** What an agent warned of while it started. */
+  warned(host: string, message: string): void;
+  /** Each serves, or has ended. */
+  started(): void;
+  /** More hosts than the process can take. */
+  refuse(hosts: readonly string[]): void;
+  close(): void;
+}
+
+export type ReportDoors = Pick<Runtime, "logger" | "timers" | "processes">;
+
+/** Tells how the only host of a process is. */
+export class HostReport implements Report {
+  readonly #doors: ReportDoors;
+
+  constructor(doors: ReportDoors) {
+    this.#doors = doors;
+  }
+
+  progress(host: string, state: AgentState): void {
+    const { logger, processes } = this.#doors;
+    if (state === "serving") {
+      logger.info(`host ${host} is serving`);
+      tellParent({ type: "component", state: "ready", detail: `pid ${processes.pid}` });
+    } else if (state !== "stopped" && state !== "failed" && state !== "draining") {
+      logger.debug(`host ${host} is ${state}`);
+      tellParent({ type: "component", state: "starting", detail: state });
+    }
+  }
+
+  refuse(hosts: readonly string[]): void {
+    const detail = "an agent process with one host takes no others; start it with --pool";
+    for (const host of hosts) {
+      tellParent({ type: "host-state", host, state: "failed", detail, exitCode: ExitCode.usage });
+    }
+  }
+
+  // Who ends the process says why.
+  begin(): void {}
+  changed(): void {}
+  warned(): void {}
+  started(): void {}
+  close(): void {}
+}

@@ -1,0 +1,120 @@
+import type { ControlledHost, HostAction, HostState } from "../../conductor/methods/session.js";
+import type { HostController } from "../../conductor/port.js";
+import { TaskQueue } from "../../runtime/queue.js";
+import type { Timers } from "../../runtime/timers.js";
+import { type HostStanding, type LiveHost, PooledHost } from "./pooled-host.js";
+
+/** Hosts that start at a time: with more, what each asks of the control plane would be answered too late for all. */
+const STARTING = 256;
+/** Milliseconds after which one that still starts no longer keeps others from it: its driver may hang. */
+const TURN = 2_000;
+
+export interface HostsOptions {
+  /** Makes one life of the host. @throws what its configuration lacks */
+  readonly live: (host: string, onServing: () => void) => LiveHost;
+  readonly timers: Timers;
+  /** Hears of each change. */
+  readonly onState: (standing: HostStanding) => void;
+  /**
+   * Of a process that has one host: it is killed with that. Default: the process outlives hosts that were stopped or killed,
+   * which can be started again.
+   */
+  readonly killProcess?: () => void;
+}
+
+const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
+
+/** The hosts of one agent process: each starts, stops, fails and is killed by itself. */
+export class Hosts implements HostController {
+  readonly #options: HostsOptions;
+  readonly #hosts = new Map<string, PooledHost>();
+  readonly #turns = new TaskQueue(STARTING);
+  readonly #idle: Promise<void>;
+  #becomeIdle: () => void = () => {};
+  #stopping = false;
+
+  constructor(options: HostsOptions) {
+    this.#options = options;
+    this.#idle = new Promise((resolve) => {
+      this.#becomeIdle = resolve;
+    });
+  }
+
+  get standings(): readonly HostStanding[] {
+    return [...this.#hosts.values()].map(({ standing }) => standing);
+  }
+
+  /** Resolves when no host lives, and it is not for somebody to start one again. */
+  get idle(): Promise<void> {
+    return this.#idle;
+  }
+
+  /** Those of hosts that live. */
+  get lives(): readonly LiveHost[] {
+    return [...this.#hosts.values()].flatMap(({ life }) => life ?? []);
+  }
+
+  /** Starts hosts, known or not, but those that live. Resolves when each of them serves or has ended. */
+  async add(names: readonly string[]): Promise<void> {
+    const started = this.#stopping ? [] : names;
+    for (const name of started.filter((each) => !this.#hosts.has(each))) {
+      const host = new PooledHost(name, {
+        live: (onServing) => this.#options.live(name, onServing),
+        turn: (settled) => this.#turn(settled),
+        onState: (standing) => {
+          this.#options.onState(standing);
+          this.#look();
+        },
+      });
+      this.#hosts.set(name, host);
+    }
+    await Promise.all(started.map((name) => this.#hosts.get(name)?.start()));
+  }
+
+  async control(name: string, action: HostAction): Promise<ControlledHost> {
+    const host = this.#hosts.get(name);
+    if (host === undefined) {
+      throw new Error(`this process has no host ${name}`);
+    }
+    if (action === "kill" && this.#options.killProcess !== undefined && this.#hosts.size === 1) {
+      this.#options.killProcess();
+    }
+    if (action === "start" && this.#stopping) {
+      throw new Error("its process is stopping");
+    }
+    await host[action]();
+    const { state, detail } = host.standing;
+    return { host: name, state, detail };
+  }
+
+  /** Drains all of them. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all([...this.#hosts.values()].map((host) => host.stop()));
+    this.#look();
+  }
+
+  #look(): void {
+    const states = this.standings.map(({ state }) => state);
+    const alone = this.#options.killProcess !== undefined && states.length === 1;
+    const over = this.#stopping || alone || states.every((state) => state === "failed");
+    if (over && !states.some((state) => LIVING.has(state))) {
+      this.#becomeIdle();
+    }
+  }
+
+  #turn(settled: Promise<void>): Promise<void> {
+    return new Promise((begin) => {
+      void this.#turns.run(async () => {
+        begin();
+        await new Promise<void>((release) => {
+          const cancel = this.#options.timers.after(TURN, release);
+          void settled.then(() => {
+            cancel();
+            release();
+          });
+        });
+      });
+    });
+  }
+}

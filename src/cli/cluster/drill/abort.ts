@@ -1,0 +1,67 @@
+import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import type { DrillVerdict } from "./drill-result.js";
+
+const VERSION = "2.79";
+
+interface MigrationView {
+  readonly id: number;
+  readonly status: string;
+}
+
+/**
+ * Asks once for the end of the server's live migration, if it runs. @returns false: there is none yet, or none any more.
+ * @throws {CloudRequestFailed}
+ */
+export async function abortIfRunning(session: CloudSession, server: string): Promise<boolean> {
+  const path = `/servers/${server}/migrations`;
+  const { migrations } = (await session.request("compute", "GET", path, VERSION)) as {
+    readonly migrations: readonly MigrationView[];
+  };
+  const running = migrations.find(({ status }) => status === "running");
+  if (running === undefined) {
+    return false;
+  }
+  try {
+    await session.request("compute", "DELETE", `${path}/${running.id}`, VERSION);
+  } catch (error) {
+    // It was over in between: how, the migration tells.
+    if (!(error instanceof Error && "status" in error && (error.status === 400 || error.status === 404))) {
+      throw error;
+    }
+  }
+  return true;
+}
+
+/** States of a migration that ends, or is still to. */
+const UNDER_WAY: readonly string[] = ["queued", "accepted", "preparing", "running", "post-migrating"];
+
+/**
+ * What became of a live migration that was to be aborted, once its server is at rest: the migration is later by a moment.
+ * @param failure of the abort; null: it did not fail
+ * @returns undefined: the migration is still under way
+ */
+export async function verdictOfAbort(
+  session: CloudSession,
+  server: string,
+  failure: DrillVerdict | null,
+): Promise<DrillVerdict | undefined> {
+  if (failure?.verdict === "unsupported") {
+    return failure;
+  }
+  const path = `/os-migrations?instance_uuid=${server}&migration_type=live-migration`;
+  const { migrations } = (await session.request("compute", "GET", path, VERSION)) as {
+    readonly migrations: readonly MigrationView[];
+  };
+  const newest = migrations.toSorted((one, other) => other.id - one.id)[0]?.status ?? "absent";
+  if (UNDER_WAY.includes(newest)) {
+    return undefined;
+  }
+  switch (newest) {
+    case "cancelled":
+      return { verdict: "ok", reason: "" };
+    case "completed":
+      return { verdict: "skipped", reason: "the migration was over before it could be aborted" };
+    default:
+      return failure ?? { verdict: "failed", reason: `the migration is ${newest}, expected cancelled` };
+  }
+}

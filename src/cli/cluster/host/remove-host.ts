@@ -1,0 +1,162 @@
+import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import type { HostProcess } from "../../../conductor/methods/hosts.js";
+import type { HostAction } from "../../../conductor/methods/session.js";
+import { mapConcurrently } from "../../../runtime/queue.js";
+import type { Timers } from "../../../runtime/timers.js";
+import { computeServices, disable, enable, forceDown, SERVICE_VERSION, type ServiceView } from "../service-gate.js";
+
+export interface RemovalParts {
+  readonly session: CloudSession;
+  readonly timers: Pick<Timers, "sleep">;
+  /** What the host's agent is doing; undefined: nothing knows of one. */
+  readonly process: (host: string) => Promise<HostProcess | undefined>;
+  readonly control: (host: string, action: HostAction) => Promise<HostProcess>;
+  readonly forget: (host: string) => Promise<void>;
+  /** Says how many servers are still to leave the host. */
+  readonly progress: (host: string, left: number) => void;
+}
+
+/** The host is as it was, or half removed: the command can be repeated. */
+export class HostNotRemoved extends Error {
+  override readonly name = "HostNotRemoved";
+}
+
+const REASON = "compute-cluster host remove is removing this host";
+
+/** Milliseconds between two looks at the servers. */
+const PAUSE = 500;
+/** Servers that are asked to leave at a time. */
+const AT_A_TIME = 8;
+/** Servers that a message names. */
+const NAMED = 5;
+
+/**
+ * Removes a host as an operator would: nothing more is scheduled there, its servers leave it, its agent stops, its compute
+ * service is deleted and it is forgotten. Every step looks whether it is done already.
+ * @param evacuate have its servers rebuilt elsewhere; without, they are a reason to refuse. @throws {HostNotRemoved}
+ */
+export async function removeHost(host: string, evacuate: boolean, parts: RemovalParts): Promise<void> {
+  const { session } = parts;
+  const [service] = await computeServices(session, host);
+  if (service === undefined) {
+    await stopAgent(host, parts);
+    await parts.forget(host);
+    return;
+  }
+  const isOurs = service.status === "enabled" || service.disabled_reason === REASON;
+  if (service.status === "enabled") {
+    await disable(session, service.id, REASON);
+  }
+  const servers = await serversOn(host, session);
+  if (servers.length > 0 && !evacuate) {
+    if (isOurs) {
+      await enable(session, service.id);
+    }
+    throw new HostNotRemoved(
+      `${host} has ${named(servers)}; move or delete ${servers.length === 1 ? "it" : "them"}, or have them evacuated with --evacuate`,
+    );
+  }
+  const mayHold = servers.length > 0 || service.forced_down;
+  if (servers.length > 0) {
+    await evacuateAll(host, service, parts);
+  }
+  const isClean = !mayHold || (await cleansUp(host, parts));
+  await stopAgent(host, parts);
+  await deleteService(service, !isClean, session);
+  await parts.forget(host);
+}
+
+interface ServerView {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly "OS-EXT-STS:task_state": string | null;
+  readonly fault?: { readonly message: string };
+}
+
+async function serversOn(host: string, session: CloudSession): Promise<readonly ServerView[]> {
+  const path = `/servers/detail?all_tenants=True&limit=1000&host=${encodeURIComponent(host)}`;
+  return ((await session.request("compute", "GET", path, SERVICE_VERSION)) as { servers: ServerView[] }).servers;
+}
+
+/** The agent has to be down, and known to be, before its servers may run elsewhere. @throws {HostNotRemoved} */
+async function evacuateAll(host: string, service: ServiceView, parts: RemovalParts): Promise<void> {
+  const { session, timers, progress } = parts;
+  await stopAgent(host, parts);
+  await forceDown(session, service.id);
+  const refused = new Map<string, string>();
+  for (;;) {
+    const left = await serversOn(host, session);
+    progress(host, left.length);
+    if (left.length === 0) {
+      return;
+    }
+    const waiting = left.filter((server) => server["OS-EXT-STS:task_state"] === null);
+    const failed = waiting.filter(({ id }) => refused.has(id));
+    if (failed.length === left.length) {
+      const [first] = failed;
+      const why = first?.fault?.message ?? refused.get(first?.id ?? "");
+      throw new HostNotRemoved(`${named(failed)} could not be evacuated from ${host}: ${why || "see its events"}`);
+    }
+    await mapConcurrently(
+      waiting.filter(({ id }) => !refused.has(id)),
+      AT_A_TIME,
+      async ({ id }) => {
+        // Asked once: a server that is there with nothing under way afterwards did not find a place.
+        refused.set(id, "");
+        try {
+          await session.request("compute", "POST", `/servers/${id}/action`, SERVICE_VERSION, { evacuate: {} });
+        } catch (error) {
+          refused.set(id, error instanceof Error ? error.message : String(error));
+        }
+      },
+    );
+    await timers.sleep(PAUSE);
+  }
+}
+
+/**
+ * The host that its servers were evacuated from comes up once more, destroys what is left of them and gives back what they hold.
+ * False: it cannot.
+ */
+async function cleansUp(host: string, parts: RemovalParts): Promise<boolean> {
+  try {
+    return (await parts.control(host, "start")).state === "serving";
+  } catch {
+    return false;
+  }
+}
+
+/** @throws {HostNotRemoved} it runs and cannot be told to stop. */
+async function stopAgent(host: string, { process, control }: RemovalParts): Promise<void> {
+  const found = await process(host);
+  if (found === undefined || ["stopped", "failed", "killed"].includes(found.state)) {
+    return;
+  }
+  const { state } = await control(host, "stop").catch((error: unknown) => {
+    throw new HostNotRemoved(error instanceof Error ? error.message : String(error));
+  });
+  if (!["stopped", "failed", "killed"].includes(state)) {
+    throw new HostNotRemoved(`the agent of ${host} was told to stop, and is ${state}`);
+  }
+}
+
+/** @param force removes allocations of servers that run elsewhere, too. @throws {HostNotRemoved} */
+async function deleteService({ id, host }: ServiceView, force: boolean, session: CloudSession): Promise<void> {
+  try {
+    await session.request("compute", "DELETE", `/os-services/${id}${force ? "?force=true" : ""}`, SERVICE_VERSION);
+  } catch (error) {
+    if (error instanceof Error && "status" in error && error.status === 404) {
+      return;
+    }
+    throw new HostNotRemoved(
+      `the compute service of ${host} cannot be deleted: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function named(servers: readonly ServerView[]): string {
+  const names = servers.slice(0, NAMED).map(({ name }) => name);
+  const more = servers.length > NAMED ? [`${servers.length - NAMED} more`] : [];
+  return `${servers.length} ${servers.length === 1 ? "server" : "servers"} (${[...names, ...more].join(", ")})`;
+}

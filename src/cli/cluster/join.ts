@@ -1,0 +1,108 @@
+import { isIP } from "node:net";
+import { Command } from "commander";
+import { quoted } from "../../cluster/identity/openrc.js";
+import { NoLocalCloud } from "../../cluster/local/cloud-session.js";
+import {
+  conductorUrl,
+  DEFAULT_STATE_DIR,
+  readClusterInfo,
+  type StateDir,
+  stateDir,
+} from "../../cluster/local/state-dir.js";
+import type { Files } from "../../runtime/files.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+import { createTerminal } from "../ui/terminal.js";
+import { covers } from "./tls/certificate.js";
+import { TlsFiles, TlsUnusable } from "./tls/tls-files.js";
+
+interface JoinOptions {
+  readonly stateDir: string;
+  readonly address?: string;
+  readonly json?: true;
+}
+
+/** What was written, and for where. */
+interface Joining {
+  /** `wss://192.0.2.2:8775/conductor` */
+  readonly url: string;
+  readonly file: string;
+}
+
+export function joinCommand(): Command {
+  return new Command("join")
+    .summary("write the file with which agents on other machines join")
+    .description(
+      "Writes address, CA and join token into one nova.conf of mode 0600, and prints what to do with it. Whoever has the file can " +
+        "join as any host, and read what agents read: it is a password.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--address <name>", "another name or address of its certificate, by which those machines reach it")
+    .option("--json", "as JSON: url, file")
+    .action(async (options: JoinOptions) => {
+      const directory = stateDir(options.stateDir, process.cwd());
+      const joining = await writeJoinConfig(options.address, new NodeFiles(), directory);
+      createTerminal().print(options.json ? JSON.stringify(joining) : advice(joining));
+    });
+}
+
+function advice({ url, file }: Joining): string {
+  return [
+    `Wrote ${file} (mode 0600): how to reach ${url}, and the join token.`,
+    "Copy it, keep it secret, and start agents with it on the other machine:",
+    `  scp ${quoted(file)} OTHER:`,
+    "  compute-agent --host NAME --config-file join.conf",
+  ].join("\n");
+}
+
+/**
+ * @param address instead of the one that the control plane tells
+ * @throws {NoLocalCloud} @throws {TlsUnusable} the control plane does not listen for others, or not by this name
+ */
+export async function writeJoinConfig(
+  address: string | undefined,
+  files: Files,
+  directory: StateDir,
+): Promise<Joining> {
+  const info = await readClusterInfo(files, directory);
+  const token = (await files.readIfPresent(directory.joinTokenFile))?.trim();
+  if (info === undefined || token === undefined || token === "") {
+    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
+  }
+  if (info.outside === undefined) {
+    throw new TlsUnusable(
+      `the control plane of ${directory.root} listens on ${info.url} alone, which other machines do not reach: ` +
+        'make a certificate by "compute-cluster tls", and start it with --listen ADDRESS',
+    );
+  }
+  const tls = new TlsFiles(files, directory);
+  const isSecure = info.outside.startsWith("https:");
+  if (address !== undefined && isSecure) {
+    const server = await tls.server();
+    if (server !== undefined && !covers(server.certificate, address)) {
+      throw new TlsUnusable(
+        `the certificate of the control plane is not for ${address}; "compute-cluster tls" shows for whom, --renew makes another`,
+      );
+    }
+  }
+  const url = conductorUrl({ url: address === undefined ? info.outside : withHost(info.outside, address) });
+  const ca = isSecure ? await tls.ca() : undefined;
+  await files.write(directory.joinConfig, joinConfig(url, token, ca), { mode: 0o600 });
+  return { url, file: directory.joinConfig };
+}
+
+function withHost(url: string, host: string): string {
+  const { protocol, port } = new URL(url);
+  return `${protocol}//${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+function joinConfig(url: string, token: string, ca: string | undefined): string {
+  return [
+    "# How a compute-agent on another machine joins; as secret as a password.",
+    "[conductor]",
+    `url = ${url}`,
+    `join_token = ${token}`,
+    // Further lines of a value are indented.
+    ...(ca === undefined ? [] : [`ca = ${ca.trim().split(/\s*\n/).join("\n  ")}`]),
+    "",
+  ].join("\n");
+}

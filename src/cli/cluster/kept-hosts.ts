@@ -1,0 +1,120 @@
+import { join } from "node:path";
+import type { StateDir } from "../../cluster/local/state-dir.js";
+import { FileFailure, type Files } from "../../runtime/files.js";
+
+/** What one host's agent has of its own: another start with less would find another hypervisor. */
+export interface HostSetting {
+  /** `compute_driver`; absent: the configuration says it. */
+  readonly driver?: string;
+  /** Absolute paths. */
+  readonly configFiles: readonly string[];
+  /** As `-o` takes them: `section.option=value`. */
+  readonly options?: readonly string[];
+  /** By `compute-cluster host add`: each `up` starts it, whatever number of hosts it is asked for. */
+  readonly added?: true;
+}
+
+export type HostSettings = Readonly<Record<string, HostSetting>>;
+
+/** The settings with which `up` brought hosts up, in the state directory; another `up` goes on with them. */
+export class KeptHosts {
+  readonly path: string;
+  readonly #files: Files;
+  #settings: Record<string, HostSetting> = {};
+  /** The write that is under way: of two at once, the earlier text could be the one that stays. */
+  #written: Promise<void> = Promise.resolve();
+  /** A write that has not begun yet, and will have all that is changed until then. */
+  #next: Promise<void> | undefined;
+
+  constructor(files: Files, { root }: Pick<StateDir, "root">) {
+    this.#files = files;
+    this.path = join(root, "hosts.json");
+  }
+
+  /** @throws {KeptHostsUnreadable} */
+  async read(): Promise<HostSettings> {
+    const text = await this.#files.readIfPresent(this.path).catch((error: unknown) => {
+      throw error instanceof FileFailure ? new KeptHostsUnreadable(this.path, error.message) : error;
+    });
+    this.#settings = text === undefined ? {} : parse(text, this.path);
+    return this.#settings;
+  }
+
+  /** The host has come up with this. */
+  async keep(host: string, setting: HostSetting): Promise<void> {
+    const before = this.get(host);
+    if (before !== undefined && JSON.stringify(before) === JSON.stringify(setting)) {
+      return;
+    }
+    this.#settings[host] = setting;
+    await this.#write();
+  }
+
+  /** Of a host that is known; undefined: it is not. */
+  get(host: string): HostSetting | undefined {
+    return Object.hasOwn(this.#settings, host) ? this.#settings[host] : undefined;
+  }
+
+  get hosts(): readonly string[] {
+    return Object.keys(this.#settings);
+  }
+
+  /** The host is none of this cluster any more. */
+  async forget(host: string): Promise<void> {
+    if (this.get(host) !== undefined) {
+      delete this.#settings[host];
+      await this.#write();
+    }
+  }
+
+  #write(): Promise<void> {
+    if (this.#next === undefined) {
+      const write = () => {
+        this.#next = undefined;
+        return this.#files.write(this.path, `${JSON.stringify(this.#settings, null, 2)}\n`);
+      };
+      this.#next = this.#written.then(write, write);
+      this.#written = this.#next;
+    }
+    return this.#next;
+  }
+}
+
+class KeptHostsUnreadable extends Error {
+  override readonly name = "KeptHostsUnreadable";
+
+  constructor(path: string, reason: string) {
+    super(
+      `${path}, which says with which driver and configuration each host was started, cannot be read: ${reason}; ` +
+        "remove it, and give --driver and --config-file as they were",
+    );
+  }
+}
+
+function parse(text: string, path: string): Record<string, HostSetting> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value) && Object.values(value).every(isSetting)) {
+      return { ...(value as HostSettings) };
+    }
+  } catch (error) {
+    throw new KeptHostsUnreadable(path, error instanceof Error ? error.message : String(error));
+  }
+  throw new KeptHostsUnreadable(path, `found ${text.slice(0, 40)}, expected {"HOST": {"driver"?, "configFiles": []}}`);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isSetting(value: unknown): value is HostSetting {
+  return (
+    isRecord(value) &&
+    (value.driver === undefined || typeof value.driver === "string") &&
+    Array.isArray(value.configFiles) &&
+    value.configFiles.every((file) => typeof file === "string") &&
+    (value.options === undefined ||
+      (Array.isArray(value.options) && value.options.every((one) => typeof one === "string"))) &&
+    (value.added === undefined || value.added === true)
+  );
+}

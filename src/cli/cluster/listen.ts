@@ -1,0 +1,156 @@
+import { isIP } from "node:net";
+import { hostname } from "node:os";
+import { InvalidArgumentError, Option } from "commander";
+import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { OutsideDoor } from "../../cluster/outside-door.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { covers, day, factsOf } from "./tls/certificate.js";
+import { ownAddresses } from "./tls/own-addresses.js";
+import { type Identity, TlsFiles, TlsUnusable } from "./tls/tls-files.js";
+
+/** Flags of `up` and `control-plane`. */
+export interface ListenFlags {
+  readonly listen?: Place;
+  readonly listenWithoutTls?: true;
+}
+
+/** Address and port, as they were asked for. */
+interface Place {
+  readonly address: string;
+  /** Undefined: the one it had before, or the default. */
+  readonly port?: number;
+}
+
+const DEFAULT_PORT = 8775;
+
+/** Milliseconds of a certificate's life in which its end is warned of. */
+const WARN_BEFORE = 30 * 86_400_000;
+
+export const listenOptions = {
+  listen: () =>
+    new Option(
+      "--listen <address[:port]>",
+      "listen for other machines, too, with TLS (compute-cluster tls); port: the one it had before, else 8775; 0: any free one",
+    ).argParser(placeIn),
+  withoutTls: () =>
+    new Option("--listen-without-tls", "do so in plain text: passwords and tokens can be read on the way"),
+};
+
+/** @throws {InvalidArgumentError} @internal for tests */
+export function placeIn(text: string): Place {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const address = bracketed ?? plain ?? (isIP(text) === 6 ? text : undefined);
+  const port = digits === undefined ? undefined : Number(digits);
+  const isWrong = (bracketed !== undefined && isIP(bracketed) !== 6) || (port ?? 0) > 65_535;
+  if (address === undefined || isWrong || !/^[\w.:-]+$/.test(address)) {
+    throw new InvalidArgumentError(
+      "expected an address of this machine, as 192.0.2.2, 192.0.2.2:8775 or [2001:db8::2]:8775.",
+    );
+  }
+  return port === undefined ? { address } : { address, port };
+}
+
+/** The same flags for a child. */
+export function listenArguments({ listen, listenWithoutTls }: ListenFlags): readonly string[] {
+  if (listen === undefined) {
+    return listenWithoutTls ? ["--listen-without-tls"] : [];
+  }
+  const { address, port } = listen;
+  const host = address.includes(":") ? `[${address}]` : address;
+  const place = port === undefined ? host : `${host}:${port}`;
+  return ["--listen", place, ...(listenWithoutTls ? ["--listen-without-tls"] : [])];
+}
+
+/** What a person has to be told of these flags. */
+export function listenWarnings({ listen, listenWithoutTls }: ListenFlags): readonly string[] {
+  const danger = "whoever is on the way reads passwords, tokens and the join token, and can act as an administrator";
+  return listen === undefined || !listenWithoutTls
+    ? []
+    : [`LISTENING ON ${listen.address} WITHOUT TLS: ${danger}. Leave --listen-without-tls out to encrypt`];
+}
+
+/**
+ * The door for other machines; undefined: none was asked for.
+ * @param before where it was at the last start
+ * @throws {TlsUnusable} there is no certificate for the address, or none that is valid now.
+ */
+export async function outsideDoor(
+  { listen, listenWithoutTls }: ListenFlags,
+  directory: StateDir,
+  { files, clock, logger }: Pick<Runtime, "files" | "clock" | "logger">,
+  before: string | undefined,
+): Promise<OutsideDoor | undefined> {
+  if (listen === undefined) {
+    if (listenWithoutTls) {
+      throw new TlsUnusable("--listen-without-tls says how to --listen, but no --listen address is given");
+    }
+    return undefined;
+  }
+  const { address } = listen;
+  const last = before === undefined ? undefined : Number(new URL(before).port);
+  const port = { port: listen.port ?? last ?? DEFAULT_PORT, ...(last === undefined ? {} : { lastPort: last }) };
+  if (listenWithoutTls) {
+    for (const warning of listenWarnings({ listen, listenWithoutTls })) {
+      logger.warn(warning);
+    }
+    const host = isAll(address) ? (ownAddresses()[0] ?? hostname()) : address;
+    return { address, ...port, host, names: [hostname(), host], cacert: null };
+  }
+  const tls = new TlsFiles(files, directory);
+  const server = await tls.server();
+  if (server === undefined) {
+    throw new TlsUnusable(
+      `there is no certificate to listen on ${address} with: make one by "${tlsCommand(address, directory)}", and try again; ` +
+        "--listen-without-tls listens in plain text",
+    );
+  }
+  const { until } = refuseUnfit(server, address, directory, clock.now());
+  if (until - clock.now() < WARN_BEFORE) {
+    logger.warn(
+      `the certificate of the control plane ends on ${day(until)}; "compute-cluster tls --renew" makes a new one`,
+    );
+  }
+  const { names } = factsOf(server.certificate);
+  return {
+    address,
+    ...port,
+    tls: { cert: server.cert, key: server.key },
+    host: isAll(address) ? bestOf(names) : address,
+    names,
+    cacert: (await tls.ca()) === undefined ? null : directory.tls.ca,
+  };
+}
+
+function refuseUnfit({ certificate }: Identity, address: string, directory: StateDir, now: number) {
+  const facts = factsOf(certificate);
+  const { names, from, until } = facts;
+  const renew = `"${tlsCommand(address, directory)} --renew"`;
+  const found = `the certificate of ${directory.tls.server}`;
+  if (now < from || now > until) {
+    throw new TlsUnusable(
+      `${found} is valid from ${day(from)} to ${day(until)}, and not now: make a new one by ${renew}`,
+    );
+  }
+  if (!isAll(address) && !covers(certificate, address)) {
+    throw new TlsUnusable(`${found} is for ${names.join(", ")}, and not for ${address}: make a new one by ${renew}`);
+  }
+  if (names.length === 0) {
+    throw new TlsUnusable(
+      `${found} names nobody (subjectAltName), so that no client takes it: make a new one by ${renew}`,
+    );
+  }
+  return facts;
+}
+
+const isAll = (address: string): boolean => address === "0.0.0.0" || address === "::";
+
+/** What others are told when all of the machine's addresses are listened on. */
+function bestOf(names: readonly string[]): string {
+  const whole = names.filter((name) => !name.includes("*"));
+  return whole.find((name) => isIP(name) !== 0) ?? whole[0] ?? hostname();
+}
+
+function tlsCommand(address: string, { root }: StateDir): string {
+  const kind = isIP(address) === 0 ? "--name" : "--address";
+  return `compute-cluster tls --state-dir ${root}${isAll(address) ? "" : ` ${kind} ${address}`}`;
+}

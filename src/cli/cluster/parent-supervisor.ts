@@ -1,0 +1,44 @@
+import type { HostSupervisor } from "../../cluster/conductor/host-supervisor.js";
+import { type HostAnswer, type HostCommand, isHostAnswer } from "../../cluster/local/reports.js";
+import type { HostProcess } from "../../conductor/methods/hosts.js";
+import { onParentMessage, tellParent } from "../ui/parent.js";
+
+interface Question {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** `compute-cluster up` as its control plane sees it; undefined: this process has no such parent. */
+export function parentSupervisor(): HostSupervisor | undefined {
+  const questions = new Map<number, Question>();
+  let last = 0;
+  const ask = (command: HostCommand["command"], subject: string): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      last += 1;
+      questions.set(last, { resolve, reject });
+      tellParent({ type: "host-command", id: last, command, subject });
+    });
+  const hasParent = onParentMessage((message) => {
+    if (isHostAnswer(message)) {
+      settle(questions, message);
+    }
+  });
+  return hasParent
+    ? {
+        list: async () => (await ask("list", "")) as readonly HostProcess[],
+        control: async (host, action) => (await ask(action, host)) as Awaited<ReturnType<HostSupervisor["control"]>>,
+        add: async (addition) => (await ask("add", addition)) as readonly string[],
+        forget: async (host) => void (await ask("forget", host)),
+      }
+    : undefined;
+}
+
+function settle(questions: Map<number, Question>, { id, result, error }: HostAnswer): void {
+  const question = questions.get(id);
+  questions.delete(id);
+  if (error === undefined) {
+    question?.resolve(result);
+  } else {
+    question?.reject(new Error(error));
+  }
+}

@@ -1,0 +1,45 @@
+import type { HypervisorGuest } from "../../cluster/local/cluster-status.js";
+import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { HostSession } from "../../conductor/port.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { withOperatorSession } from "./operator-session.js";
+
+interface Place {
+  readonly runtime: Runtime;
+  readonly directory: StateDir;
+}
+
+/** Milliseconds that an agent may take to say what it has. */
+const PATIENCE = 5_000;
+
+/**
+ * What the agents of these hosts say that their drivers have, by host. Those that do not answer are left out, and all of them
+ * where the conductor cannot be asked: the rest of the table is right without.
+ */
+export async function reportedGuests(
+  hosts: readonly string[],
+  place: Place,
+): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> {
+  if (hosts.length === 0) {
+    return new Map();
+  }
+  const askAll = (session: HostSession) =>
+    Promise.all(hosts.map((host) => askOne(host, session, place).catch(() => null)));
+  const answers = await withOperatorSession("status", place, askAll).catch(() => []);
+  return new Map(
+    hosts.flatMap((host, index): [string, readonly HypervisorGuest[]][] => {
+      const found = answers[index];
+      return found ? [[host, found]] : [];
+    }),
+  );
+}
+
+/** What the agent of this host says that its driver has. @throws what asking it throws. */
+export function guestsReportedBy(host: string, command: string, place: Place): Promise<readonly HypervisorGuest[]> {
+  return withOperatorSession(command, place, (session) => askOne(host, session, place));
+}
+
+function askOne(host: string, session: HostSession, { runtime }: Place): Promise<readonly HypervisorGuest[]> {
+  const options = { timeout: PATIENCE, requestId: `req-${runtime.random.uuid()}` };
+  return session.callAgent(host, "list_guests", {}, options);
+}

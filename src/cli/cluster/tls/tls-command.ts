@@ -1,0 +1,213 @@
+import { isIP } from "node:net";
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { ensureUsable } from "../../../cluster/local/usable-state-dir.js";
+import type { Files } from "../../../runtime/files.js";
+import { nodeClock } from "../../../runtime/node/node-clock.js";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { nodeRandom } from "../../../runtime/node/node-random.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { certificatesIn, day, factsOf } from "./certificate.js";
+import { makeAuthority, makeServerCertificate } from "./make-certificates.js";
+import { ownAddresses } from "./own-addresses.js";
+import { renderTls, type TlsReport } from "./render-tls.js";
+import { type Identity, identityIn, TlsFiles, TlsUnusable } from "./tls-files.js";
+
+interface TlsCommandOptions {
+  readonly stateDir: string;
+  readonly name: readonly string[];
+  readonly address: readonly string[];
+  readonly days?: number;
+  readonly renew?: true;
+  readonly renewCa?: true;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+  readonly json?: true;
+}
+
+const DAY = 86_400_000;
+
+const DEFAULT_DAYS = 365;
+
+const AUTHORITY_DAYS = 3650;
+
+/** Clocks of other machines may be behind. */
+const BACKDATED = 3_600_000;
+
+export function tlsCommand(): Command {
+  return new Command("tls")
+    .summary("make or show the certificate with which the control plane listens for other machines")
+    .description(
+      "Makes a certificate authority and a certificate of the control plane (ECDSA P-256), in the folder tls of the state directory, " +
+        "keys in files of mode 0600. What is there already is shown, and replaced only by --renew.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--name <name>", "a DNS name of this machine, or *.domain; repeatable (default: its host name)", name, [])
+    .option("--address <address>", "an address of it; repeatable (default: all but loopback)", address, [])
+    .option("--days <n>", `how long the certificate is valid (default: ${DEFAULT_DAYS})`, days)
+    .option("--renew", "make a new certificate, of the same authority; without names for the same names")
+    .option("--renew-ca", "make a new authority, too: every agent and client needs its certificate")
+    .option("--cert <file>", "take this certificate instead, and those between it and its authority; PEM")
+    .option("--key <file>", "its private key (default: in the file of --cert)")
+    .option("--ca <file>", "the authority that agents and clients check it by (default: those of their system)")
+    .option("--json", "as JSON")
+    .action(async (options: TlsCommandOptions) => {
+      const terminal = createTerminal();
+      const report = await certificate(options, new NodeFiles(), stateDir(options.stateDir, process.cwd()));
+      terminal.print(options.json ? JSON.stringify(report, null, 2) : renderTls(report));
+    });
+}
+
+function name(text: string, before: readonly string[]): readonly string[] {
+  if (
+    text.length > 253 ||
+    !/^(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i.test(text) ||
+    isIP(text) !== 0
+  ) {
+    throw new InvalidArgumentError("expected a DNS name, as control.example.org; addresses are given with --address.");
+  }
+  return [...before, text.toLowerCase()];
+}
+
+function address(text: string, before: readonly string[]): readonly string[] {
+  if (isIP(text) === 0 || text.includes("%")) {
+    throw new InvalidArgumentError("expected an address, as 192.0.2.2 or 2001:db8::2; names are given with --name.");
+  }
+  return [...before, text];
+}
+
+function days(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > AUTHORITY_DAYS) {
+    throw new InvalidArgumentError(`expected 1 to ${AUTHORITY_DAYS}.`);
+  }
+  return value;
+}
+
+/**
+ * Makes what is asked for, or looks at what is there.
+ * @throws {TlsUnusable} @throws {FileFailure}
+ */
+export async function certificate(options: TlsCommandOptions, files: Files, directory: StateDir): Promise<TlsReport> {
+  const tls = new TlsFiles(files, directory);
+  const isAsked = options.renew === true || options.renewCa === true;
+  // What cannot be used is in nobody's way.
+  const before = await tls.server().catch((error: unknown) => {
+    if (isAsked) {
+      return undefined;
+    }
+    throw error;
+  });
+  if (options.cert === undefined && (options.key !== undefined || options.ca !== undefined)) {
+    throw new TlsUnusable("--key and --ca belong to a certificate of your own: give it with --cert");
+  }
+  if (before !== undefined && !isAsked) {
+    if (options.cert !== undefined || options.days !== undefined || options.name.length + options.address.length > 0) {
+      throw new TlsUnusable(`${directory.tls.server} is there already; --renew replaces it`);
+    }
+    return report(tls, before, directory, false);
+  }
+  await ensureUsable(files, directory);
+  const server =
+    options.cert === undefined
+      ? await makeCertificate(options, tls, before)
+      : await takeCertificate(options, options.cert, files, tls);
+  return report(tls, server, directory, true);
+}
+
+async function makeCertificate(
+  options: TlsCommandOptions,
+  tls: TlsFiles,
+  before: Identity | undefined,
+): Promise<Identity> {
+  const now = nodeClock().now();
+  const from = now - BACKDATED;
+  const authority = (options.renewCa ? undefined : await livingAuthority(tls, now)) ?? (await newAuthority(tls, now));
+  const given = [...options.name, ...options.address];
+  const known = before === undefined ? [] : factsOf(before.certificate).names;
+  const names = given.length > 0 ? given : known.length > 0 ? known : [hostname().toLowerCase(), ...ownAddresses()];
+  const until = now + (options.days ?? DEFAULT_DAYS) * DAY;
+  const server = await makeServerCertificate(authority, [...new Set(names)], { from, until });
+  await tls.keepServer(server, authority.cert);
+  return identityIn("the new certificate", server.cert, server.key);
+}
+
+async function livingAuthority(tls: TlsFiles, now: number): Promise<Identity | undefined> {
+  const authority = await tls.authority();
+  return authority !== undefined && factsOf(authority.certificate).until > now + DAY ? authority : undefined;
+}
+
+async function newAuthority(tls: TlsFiles, now: number) {
+  const made = await makeAuthority(`compute-cluster CA ${hostname()} ${nodeRandom().hex(4)}`, {
+    from: now - BACKDATED,
+    until: now + AUTHORITY_DAYS * DAY,
+  });
+  await tls.keepAuthority(made);
+  return made;
+}
+
+/** The user's own. */
+async function takeCertificate(
+  options: TlsCommandOptions,
+  cert: string,
+  files: Files,
+  tls: TlsFiles,
+): Promise<Identity> {
+  const path = resolve(cert);
+  const certs = await files.read(path);
+  const keys = options.key === undefined ? certs : await files.read(resolve(options.key));
+  const server = identityIn(options.key === undefined ? path : `${path} with ${options.key}`, certs, keys);
+  const { names, until } = factsOf(server.certificate);
+  if (until < nodeClock().now()) {
+    throw new TlsUnusable(`${path} has expired on ${day(until)}; give one that is valid`);
+  }
+  if (names.length === 0) {
+    throw new TlsUnusable(
+      `${path} names nobody (subjectAltName), so that no client takes it; give one that names this machine`,
+    );
+  }
+  const ca = options.ca === undefined ? null : await files.read(resolve(options.ca));
+  if (ca !== null) {
+    refuseStranger(path, server, resolve(options.ca ?? ""), ca);
+  }
+  await tls.keepServer(server, ca);
+  return server;
+}
+
+/** @throws {TlsUnusable} clients that trust this authority would not trust the certificate. */
+function refuseStranger(path: string, server: Identity, caPath: string, ca: string): void {
+  const chain = certificatesIn(server.cert);
+  let authorities: typeof chain;
+  try {
+    authorities = certificatesIn(ca);
+  } catch (cause) {
+    throw new TlsUnusable(`${caPath} cannot be read; expected certificates in PEM`, { cause });
+  }
+  const isIssued = chain.some((each) =>
+    authorities.some((authority) => each.checkIssued(authority) && each.verify(authority.publicKey)),
+  );
+  if (!isIssued) {
+    const [found] = chain;
+    const expected = authorities.map(({ subject }) => subject).join(" or ") || "one in PEM";
+    throw new TlsUnusable(
+      `${path} was issued by ${found?.issuer}, and not by the authority of ${caPath} (${expected}); give that authority, or the ` +
+        "certificates between them in the file of --cert",
+    );
+  }
+}
+
+async function report(tls: TlsFiles, server: Identity, directory: StateDir, made: boolean): Promise<TlsReport> {
+  const ca = await tls.ca();
+  const [authority] = ca === undefined ? [] : certificatesIn(ca);
+  const facts = factsOf(server.certificate);
+  return {
+    made,
+    certificate: { ...facts, file: directory.tls.server },
+    authority: authority === undefined ? null : { ...factsOf(authority), file: directory.tls.ca },
+    daysLeft: Math.floor((facts.until - nodeClock().now()) / DAY),
+    directory: directory.root,
+  };
+}

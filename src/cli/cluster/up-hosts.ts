@@ -1,0 +1,156 @@
+import type { AgentPlan } from "../../cluster/local/agent-process.js";
+import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../cluster/local/reports.js";
+import type { Supervisor } from "../../cluster/local/supervisor.js";
+import type { HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostAction } from "../../conductor/methods/session.js";
+import { foldHosts } from "../../records/host-range.js";
+import type { HostSetting, KeptHosts } from "./kept-hosts.js";
+import { NOT_STARTED } from "./service-gate.js";
+import { CONTROL_PLANE } from "./up-children.js";
+
+export interface UpHostsOptions {
+  /** It is made after this, and only then asked. */
+  readonly supervisor: () => Pick<Supervisor, "statuses" | "hosts" | "host" | "control" | "add" | "forget" | "tell">;
+  readonly kept: Pick<KeptHosts, "hosts" | "get" | "keep" | "forget">;
+  /** The processes that serve these hosts, started with these settings. */
+  readonly plansOf: (hosts: ReadonlyMap<string, HostSetting>) => readonly AgentPlan[];
+  readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
+  /** Called when a person has started a host. */
+  readonly onStarted: (host: string) => Promise<void>;
+}
+
+/** What `compute-cluster up` does for operators' commands: start and end processes, and know the hosts that none serves. */
+export class UpHosts {
+  readonly #options: UpHostsOptions;
+
+  constructor(options: UpHostsOptions) {
+    this.#options = options;
+  }
+
+  get #supervisor(): ReturnType<UpHostsOptions["supervisor"]> {
+    return this.#options.supervisor();
+  }
+
+  /** Takes a message of the control plane, and answers it. */
+  async take(message: unknown): Promise<void> {
+    if (!isHostCommand(message)) {
+      return;
+    }
+    const { id } = message;
+    const supervisor = this.#supervisor;
+    try {
+      supervisor.tell({ type: "host-answer", id, result: (await this.#carryOut(message)) ?? null });
+    } catch (error) {
+      supervisor.tell({ type: "host-answer", id, error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  /** Hosts that came up once, and that no process of this `up` serves. */
+  get idle(): readonly string[] {
+    const { kept } = this.#options;
+    const supervisor = this.#supervisor;
+    const served = new Set(supervisor.hosts.map(({ host }) => host));
+    return kept.hosts.filter((host) => host !== CONTROL_PLANE && !served.has(host));
+  }
+
+  #carryOut({ command, subject }: HostCommand): unknown {
+    switch (command) {
+      case "list":
+        return this.#list();
+      case "add":
+        return this.#add(subject);
+      case "forget":
+        return this.#forget(subject);
+      case "start":
+      case "stop":
+      case "kill":
+        return this.#control(subject, command);
+    }
+  }
+
+  #list(): readonly HostProcess[] {
+    return [...this.#supervisor.hosts, ...this.idle.map((host) => this.#idleHost(host))];
+  }
+
+  async #control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | null> {
+    const { kept, plansOf } = this.#options;
+    const supervisor = this.#supervisor;
+    const setting = host === CONTROL_PLANE ? undefined : kept.get(host);
+    if (supervisor.host(host) === undefined && setting !== undefined) {
+      if (action !== "start") {
+        return this.#idleHost(host);
+      }
+      supervisor.add(plansOf(new Map([[host, setting]])));
+    }
+    const done = await supervisor.control(host, action);
+    if (action === "start" && typeof done === "object" && done.state === "serving") {
+      await this.#options.onStarted(host);
+    }
+    return done ?? null;
+  }
+
+  async #add(addition: string): Promise<readonly string[]> {
+    const { kept, plansOf, readAddition } = this.#options;
+    const supervisor = this.#supervisor;
+    const { hosts, setting } = await readAddition(addition);
+    const added: HostSetting = { ...setting, added: true };
+    const free = hosts.filter((host) => this.#isFree(host, added));
+    const plans = plansOf(new Map(free.map((host) => [host, added])));
+    this.#refuseTaken(plans);
+    for (const host of free) {
+      if (supervisor.host(host) !== undefined) {
+        supervisor.forget(host);
+      }
+    }
+    supervisor.add(plans);
+    await Promise.all(free.map((host) => kept.keep(host, added)));
+    return hosts;
+  }
+
+  /**
+   * Whether the host has to be started; false: it runs, or is to be started, with these very settings, as after a command that
+   * did not come to its end.
+   * @throws {Error} it is there with others.
+   */
+  #isFree(host: string, setting: HostSetting): boolean {
+    const { kept } = this.#options;
+    const supervisor = this.#supervisor;
+    const known = kept.get(host);
+    const process = supervisor.host(host);
+    const isDown = process === undefined || ["failed", "stopped", "killed"].includes(process.state);
+    if (known !== undefined && JSON.stringify(plain(known)) !== JSON.stringify(plain(setting))) {
+      throw new Error(
+        `${host} is there already, with other settings; remove it first, or start it with compute-cluster host start ${host}`,
+      );
+    }
+    return isDown;
+  }
+
+  /** Processes and their logs are called after hosts or pools. */
+  #refuseTaken(plans: readonly AgentPlan[]): void {
+    const supervisor = this.#supervisor;
+    const taken = new Set(supervisor.statuses.map(({ name }) => name));
+    const wrong = plans.filter(({ name }) => taken.has(name) && supervisor.host(name) === undefined);
+    if (wrong.length > 0) {
+      throw new Error(
+        `${foldHosts(wrong.map(({ name }) => name))} is what a process of this cluster is called; choose another name`,
+      );
+    }
+  }
+
+  async #forget(host: string): Promise<void> {
+    this.#supervisor.forget(host);
+    await this.#options.kept.forget(host);
+  }
+
+  #idleHost(host: string): HostProcess {
+    const driver = this.#options.kept.get(host)?.driver ?? null;
+    const nothing = { pid: null, process: null, since: null, exitCode: null, log: null };
+    return { ...nothing, host, state: "stopped", driver, reason: NOT_STARTED };
+  }
+}
+
+/** Without what says how it came to be known. */
+function plain({ driver, configFiles, options = [] }: HostSetting) {
+  return { driver, configFiles, options };
+}

@@ -1,0 +1,65 @@
+import type { Store } from "../store/store.js";
+import type { Turns } from "../turns.js";
+import { type Dispatcher, isWrite } from "./dispatcher.js";
+import type { Message } from "./read-frame.js";
+
+type Response = ReturnType<Dispatcher["dispatch"]>;
+
+/** The messages of one frame, in their order. Writes that follow each other are one transaction: the disk's part is most of a write. */
+export class Batch {
+  readonly responses: Response[] = [];
+  readonly #store: Pick<Store, "transaction">;
+  readonly #messages: readonly Message[];
+  readonly #handle: (message: Message) => Response;
+  /** False after a transaction of several that could not be committed. */
+  #together = true;
+
+  constructor(store: Pick<Store, "transaction">, messages: readonly Message[], handle: (message: Message) => Response) {
+    this.#store = store;
+    this.#messages = messages;
+    this.#handle = handle;
+  }
+
+  get done(): boolean {
+    return this.responses.length === this.#messages.length;
+  }
+
+  /** Carries out the next message, and the writes that follow a write, until others are due. */
+  goOn(turns: Pick<Turns, "due">): void {
+    if (!this.#together || !this.#writesNext || !this.#isWrite(this.responses.length + 1)) {
+      this.#next();
+      return;
+    }
+    const before = this.responses.length;
+    try {
+      this.#store.transaction(() => {
+        do {
+          this.#next();
+        } while (this.#writesNext && !turns.due);
+      });
+    } catch {
+      // Nothing of it was stored: each is tried by itself, and fails or not.
+      this.responses.length = before;
+      this.#together = false;
+    }
+  }
+
+  get #writesNext(): boolean {
+    return this.#isWrite(this.responses.length);
+  }
+
+  #isWrite(index: number): boolean {
+    const message = this.#messages[index];
+    return message?.kind === "request" && isWrite(message.request.method);
+  }
+
+  #next(): void {
+    const message = this.#messages[this.responses.length];
+    const response = message && this.#handle(message);
+    if (response instanceof Promise) {
+      // It is awaited when all are under way, perhaps only after it has failed.
+      response.catch(() => undefined);
+    }
+    this.responses.push(response);
+  }
+}

@@ -1,0 +1,14 @@
+import type { HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostAction } from "../../conductor/methods/session.js";
+import type { OVER_THE_LINK } from "../local/reports.js";
+
+/** What starts and ends the agents' processes: `compute-cluster up`, the parent of the control plane. */
+export interface HostSupervisor {
+  list(): Promise<readonly HostProcess[]>;
+  /** Answers when the host is in its new state; null: it does not know the host. @throws {Error} why it cannot be done. */
+  control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | null>;
+  /** Starts the hosts of an addition and answers with them. @throws {Error} why it cannot be done. */
+  add(addition: string): Promise<readonly string[]>;
+  /** Forgets a host whose agent has ended. @throws {Error} it has not. */
+  forget(host: string): Promise<void>;
+}

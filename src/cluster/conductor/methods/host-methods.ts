@@ -1,0 +1,121 @@
+import { ComputeHostNotFound, ConductorError } from "../../../conductor/errors.js";
+import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor/methods/hosts.js";
+import type { HostAction, HostState } from "../../../conductor/methods/session.js";
+import type { Service } from "../../../records/index.js";
+import type { Store } from "../../store/store.js";
+import type { HostControls, KnownHost } from "../host-controls.js";
+import type { HostLeases } from "../host-leases.js";
+import type { HostSupervisor } from "../host-supervisor.js";
+import type { HandlersOf } from "./handlers.js";
+
+interface HostDeps {
+  readonly store: Store;
+  readonly leases: HostLeases;
+  readonly supervisor: HostSupervisor | undefined;
+  readonly controls: Pick<HostControls, "known" | "control">;
+}
+
+/** The methods of `compute-cluster host`. */
+export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
+  const { supervisor } = deps;
+  return {
+    list_hosts: ({ host }) => listHosts(deps, host),
+    control_host: ({ host, action }) => said(() => controlHost(deps, host, action)),
+    add_hosts: ({ addition }) =>
+      said(async () => {
+        if (supervisor === undefined) {
+          throw new Error("no compute-cluster up runs here that could start agents; start one, or the agent itself");
+        }
+        return [...(await supervisor.add(addition))];
+      }),
+    forget_host: ({ host }) =>
+      said(async () => {
+        await supervisor?.forget(host);
+        return supervisor !== undefined;
+      }),
+  };
+}
+
+async function controlHost(deps: HostDeps, host: string, action: HostAction): Promise<HostProcess> {
+  const { leases, supervisor, controls } = deps;
+  const done = await supervisor?.control(host, action);
+  if (typeof done === "object" && done !== null) {
+    return done;
+  }
+  if (controls.known().some((known) => known.host === host)) {
+    const { state, detail } = await controls.control(host, action);
+    const [found] = await listHosts(deps, host);
+    // What starts and ends processes may not have heard of it yet.
+    const before = found?.state === state ? found : { ...unsupervised(deps, host), ...found, exitCode: null };
+    return { ...before, state, reason: detail };
+  }
+  const holder = leases.describe(host);
+  throw new ComputeHostNotFound(
+    holder === null
+      ? `no process of this cluster has host ${host}; start one with compute-agent --host ${host}`
+      : `the agent of ${host}, pid ${holder.pid} on machine ${holder.machine}, cannot be told to ${action} from here`,
+    { host },
+  );
+}
+
+/** Errors of the supervisor keep their text on the wire. */
+async function said<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ConductorError) {
+      throw error;
+    }
+    throw new ConductorError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** What runs, then what an agent or a record alone knows. @param only null: every host */
+async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
+  const { store, supervisor, controls } = deps;
+  const processes = (await supervisor?.list()) ?? [];
+  const isAsked = (host: string): boolean => only === null || host === only;
+  const services = new Map(
+    store.services
+      .list({ binary: "nova-compute", ...(only === null ? {} : { host: only }) })
+      .map((service) => [service.host, service]),
+  );
+  const servers = store.instances.countsByHost();
+  const types = store.computeNodes.typesByHost();
+  const known = processes.filter(({ host }) => isAsked(host));
+  const named = new Set(known.map(({ host }) => host));
+  const pids = new Set(processes.map(({ pid }) => pid));
+  // A process of ours may still speak of a host that was removed.
+  const isGone = ({ host, pid, state }: KnownHost) => !services.has(host) && pids.has(pid) && !LIVE.has(state);
+  const controlled = new Map(controls.known().flatMap((found) => (isGone(found) ? [] : [[found.host, found]])));
+  const others = [...new Set([...services.keys(), ...[...controlled.keys()].filter(isAsked)])]
+    .filter((host) => !named.has(host))
+    .map((host) => unsupervised(deps, host, controlled.get(host)));
+  return [...known, ...others].map((found) => {
+    const service = services.get(found.host);
+    return {
+      ...found,
+      driver: found.driver ?? types.get(found.host) ?? null,
+      servers: servers.get(found.host) ?? 0,
+      service: service === undefined ? null : serviceOf(service),
+    };
+  });
+}
+
+const LIVE: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
+
+/** A host that nothing here has started: its own process tells of it, else its lease. */
+function unsupervised({ leases }: HostDeps, host: string, known?: KnownHost): HostProcess {
+  const holder = leases.describe(host);
+  const nothing = { host, driver: null, since: null, exitCode: null, log: null };
+  if (known !== undefined) {
+    return { ...nothing, state: known.state, pid: known.pid, process: "elsewhere", reason: known.detail };
+  }
+  return holder?.connected === true
+    ? { ...nothing, state: "serving", pid: holder.pid, process: "elsewhere", reason: "" }
+    : { ...nothing, state: "stopped", pid: null, process: null, reason: "" };
+}
+
+function serviceOf({ disabled, forcedDown, disabledReason }: Service): NonNullable<HostRow["service"]> {
+  return { enabled: !disabled, forcedDown, disabledReason };
+}

@@ -1,0 +1,321 @@
+import type { AgentState, HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostAction } from "../../conductor/methods/session.js";
+import { foldHosts } from "../../records/host-range.js";
+import type { Children } from "../../runtime/children.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import { Component, type ComponentState, type ComponentStatus } from "./component.js";
+import { PoolHosts } from "./pool-hosts.js";
+import { type AddHosts, type HostStateReport, isHostStateReport, OVER_THE_LINK } from "./reports.js";
+import { agentRestart } from "./restart-policy.js";
+import type { StateDir } from "./state-dir.js";
+
+/** A process to be: an agent of one host, whose name it has, or a pool, an agent of several. */
+export interface AgentPlan {
+  readonly name: string;
+  readonly hosts: readonly string[];
+  /** Besides host and state directory. */
+  readonly args: readonly string[];
+  /** As it was given; null: the configuration says it. */
+  readonly driver: string | null;
+}
+
+interface AgentListener {
+  /** The process or a host of it has changed. */
+  changed(): void;
+  /** A host serves that did not. */
+  serving(host: string): void;
+}
+
+interface AgentDoors {
+  readonly children: Children;
+  readonly timers: Timers;
+  readonly clock: Clock;
+}
+
+/** One agent process of `compute-cluster up`, and the hosts that it serves. */
+export class AgentProcess {
+  readonly plan: AgentPlan;
+  readonly isPool: boolean;
+  readonly #doors: AgentDoors;
+  readonly #component: Component;
+  readonly #listener: AgentListener;
+  readonly #logFile: string;
+  readonly #pool = new PoolHosts();
+  /** Pids of processes that were started elsewhere and have hosts of the pool. */
+  readonly #elsewhere = new Map<string, number>();
+  /** What cancels the next starts of hosts of the pool that have failed. */
+  readonly #restarts = new Set<CancelTimer>();
+
+  constructor(
+    plan: AgentPlan,
+    place: { readonly directory: StateDir; readonly module: string },
+    doors: AgentDoors,
+    listener: AgentListener,
+  ) {
+    this.plan = plan;
+    this.isPool = plan.hosts.length !== 1 || plan.hosts[0] !== plan.name;
+    this.#doors = doors;
+    this.#listener = listener;
+    this.#logFile = place.directory.log(plan.name);
+    const since = doors.clock.now();
+    for (const host of this.isPool ? plan.hosts : []) {
+      this.#pool.put(host, { state: "starting", detail: "", exitCode: null, since, times: 0 });
+    }
+    this.#component = new Component(
+      {
+        name: plan.name,
+        module: place.module,
+        args: () => ["--host", this.#toServe(), "--state-dir", place.directory.root, ...this.#poolFlag(), ...plan.args],
+        logFile: this.#logFile,
+        restartIn: agentRestart,
+      },
+      doors,
+      { changed: (status) => this.#processChanged(status), told: (message) => this.#told(message) },
+    );
+  }
+
+  get name(): string {
+    return this.plan.name;
+  }
+
+  get hosts(): readonly string[] {
+    return this.isPool ? this.#pool.names : this.plan.hosts;
+  }
+
+  has(host: string): boolean {
+    return this.isPool ? this.#pool.get(host) !== undefined : host === this.name;
+  }
+
+  /** Of a pool: what its hosts have come to. */
+  get status(): ComponentStatus {
+    const status = this.#component.status;
+    return !this.isPool || ENDED.includes(status.state) || status.state === "restarting"
+      ? status
+      : { ...status, state: this.#poolState(status.state), detail: this.#pool.summary, isSum: true };
+  }
+
+  /** Every host serves, or has come to an end that nothing but a person will change. */
+  get isSettled(): boolean {
+    const { state } = this.status;
+    return state === "ready" || state === "restarting" || ENDED.includes(state);
+  }
+
+  /** Every host serves. */
+  get isServing(): boolean {
+    return this.status.state === "ready" && (!this.isPool || this.#pool.count("serving") === this.#pool.size);
+  }
+
+  start(): void {
+    this.#component.start();
+  }
+
+  async stop(grace: number): Promise<void> {
+    for (const cancel of this.#restarts) {
+      cancel();
+    }
+    this.#restarts.clear();
+    await this.#component.stop(grace);
+  }
+
+  hostStatus(host: string, status = this.#component.status): HostProcess {
+    const common = { host, driver: this.plan.driver, log: this.#logFile };
+    const pooled = this.#pool.get(host);
+    if (pooled === undefined) {
+      const { state, pid, detail: reason, exitCode, since } = status;
+      const process = this.#component.isElsewhere ? "elsewhere" : "own";
+      return { ...common, state: HOST_STATES[state], pid, process, since, reason, exitCode };
+    }
+    const { state, detail: reason, exitCode, since } = pooled;
+    const other = this.#elsewhere.get(host);
+    if (other !== undefined && state !== "serving") {
+      return { ...common, state: "serving", pid: other, process: "elsewhere", since, reason: "", exitCode: null };
+    }
+    return { ...common, state, pid: status.pid, process: this.name, since, reason, exitCode };
+  }
+
+  /** Says who holds a host now; null: nobody. */
+  servedBy(host: string, pid: number | null): void {
+    if (!this.isPool) {
+      this.#component.servedBy(pid);
+    } else if (pid === null || pid === this.#component.status.pid) {
+      this.#elsewhere.delete(host);
+    } else {
+      this.#elsewhere.set(host, pid);
+    }
+  }
+
+  /**
+   * Does to one host what an operator asked for. Resolves once the process has been told to start it, or has ended, with what
+   * became of it; {@link OVER_THE_LINK}: it has to be asked there.
+   */
+  async control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK> {
+    if (this.isPool ? this.#elsewhere.has(host) : this.#component.isElsewhere) {
+      return action === "start" ? this.hostStatus(host) : OVER_THE_LINK;
+    }
+    if (this.isPool) {
+      return this.#controlPooled(host, action);
+    }
+    switch (action) {
+      case "start":
+        await this.#component.startAgain();
+        return this.hostStatus(host);
+      case "stop":
+        return this.hostStatus(host, await this.#component.stop());
+      case "kill":
+        return this.hostStatus(host, await this.#component.kill());
+    }
+  }
+
+  /** Whether the host's state lasts. */
+  isHostSettled(host: string): boolean {
+    return !["starting", "waiting", "stopping"].includes(this.hostStatus(host).state);
+  }
+
+  /** Takes more hosts into the pool, and starts them. */
+  async add(hosts: readonly string[]): Promise<void> {
+    for (const host of hosts) {
+      this.#put(host, "starting");
+    }
+    await this.#serve(hosts);
+  }
+
+  /** A host that has ended is none of its hosts any more. */
+  forget(host: string): void {
+    this.#pool.remove(host);
+    this.#elsewhere.delete(host);
+    this.#listener.changed();
+  }
+
+  async #controlPooled(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK> {
+    const runs = this.#component.isRunning;
+    const before = this.#pool.get(host)?.state ?? "stopped";
+    if (action === "start") {
+      if (!runs || !["starting", "serving"].includes(before)) {
+        this.#put(host, "starting");
+        await this.#serve([host]);
+      }
+      return this.hostStatus(host);
+    }
+    if (![...LIVE, "stopping"].includes(before)) {
+      return this.hostStatus(host);
+    }
+    if (runs) {
+      return OVER_THE_LINK;
+    }
+    // The process may start again by itself, but without this host.
+    this.#put(host, action === "kill" ? "killed" : "stopped");
+    return this.hostStatus(host);
+  }
+
+  async #serve(hosts: readonly string[]): Promise<void> {
+    const message: AddHosts = { type: "add-hosts", hosts };
+    if (this.#component.isRunning && this.#component.status.state !== "stopping") {
+      this.#component.send(message);
+    } else {
+      await this.#component.startAgain();
+    }
+    this.#listener.changed();
+  }
+
+  #toServe(): string {
+    return this.isPool ? foldHosts(this.#pool.of(...LIVE)) : this.name;
+  }
+
+  /** A pool is one also while it has a single host. */
+  #poolFlag(): readonly string[] {
+    return this.isPool ? ["--pool"] : [];
+  }
+
+  #told(message: unknown): void {
+    if (isHostStateReport(message) && this.#pool.get(message.host) !== undefined) {
+      this.#hostChanged(message);
+    }
+  }
+
+  #hostChanged({ host, state, detail, exitCode }: HostStateReport): void {
+    const before = this.#pool.get(host)?.times ?? 0;
+    if (state !== "failed") {
+      this.#put(host, state, { detail, exitCode, times: state === "serving" ? 0 : before });
+      return;
+    }
+    const times = before + 1;
+    const wait = agentRestart({ code: exitCode, signal: null, wasReady: true, times });
+    if (wait === null) {
+      this.#put(host, "failed", { detail, exitCode, times });
+      return;
+    }
+    const again = `starts again in ${Math.ceil(wait / 1000)} s, for it ended: ${detail}`;
+    this.#put(host, "restarting", { detail: again, exitCode, times });
+    const cancel = this.#doors.timers.after(wait, () => {
+      this.#restarts.delete(cancel);
+      if (this.#pool.get(host)?.state === "restarting" && this.#component.isRunning) {
+        this.#put(host, "starting", { times });
+        this.#component.send({ type: "add-hosts", hosts: [host] } satisfies AddHosts);
+      }
+    });
+    this.#restarts.add(cancel);
+  }
+
+  /** The hosts share the fate of their process. */
+  #processChanged({ state, detail, exitCode }: ComponentStatus): void {
+    if (!this.isPool && state === "ready" && !this.#component.isElsewhere) {
+      this.#listener.serving(this.name);
+    }
+    const fate = ENDED.includes(state) || state === "restarting" ? HOST_STATES[state] : undefined;
+    if (fate === undefined) {
+      for (const host of state === "starting" ? this.#pool.of("restarting") : []) {
+        this.#put(host, "starting", { times: this.#pool.get(host)?.times ?? 0 });
+      }
+    } else {
+      for (const host of this.#pool.of("stopping")) {
+        this.#put(host, "stopped");
+      }
+      for (const host of this.#pool.of(...LIVE)) {
+        this.#put(host, fate, { detail, exitCode, times: this.#pool.get(host)?.times ?? 0 });
+      }
+    }
+    this.#listener.changed();
+  }
+
+  #put(
+    host: string,
+    state: AgentState,
+    more: { detail?: string; exitCode?: number | null; times?: number } = {},
+  ): void {
+    const { detail = "", exitCode = null, times = 0 } = more;
+    const before = this.#pool.get(host);
+    const since = before?.state === state ? before.since : this.#doors.clock.now();
+    this.#pool.put(host, { state, detail, exitCode, since, times });
+    if (state === "serving" && before?.state !== state) {
+      this.#listener.serving(host);
+    }
+    this.#listener.changed();
+  }
+
+  #poolState(state: ComponentState): ComponentState {
+    if (state === "stopping") {
+      return "stopping";
+    }
+    if (this.#pool.count("starting", "waiting") > 0) {
+      return "starting";
+    }
+    return this.#pool.count("serving", "restarting") > 0 ? "ready" : "stopped";
+  }
+}
+
+/** Hosts in these states are served by the process, or are to be once it runs. */
+const LIVE = ["starting", "waiting", "serving", "restarting"] as const;
+
+const ENDED: readonly ComponentState[] = ["stopped", "failed", "killed"];
+
+const HOST_STATES: Readonly<Record<ComponentState, AgentState>> = {
+  starting: "starting",
+  waiting: "waiting",
+  ready: "serving",
+  restarting: "restarting",
+  stopping: "stopping",
+  stopped: "stopped",
+  failed: "failed",
+  killed: "killed",
+};

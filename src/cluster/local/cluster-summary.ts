@@ -1,0 +1,52 @@
+import type { CloudSession } from "./cloud-session.js";
+
+/** What a cluster of many hosts comes to; read in a few requests, however many hosts there are. */
+export interface ClusterSummary {
+  readonly hosts: number;
+  /** Names, in the order of their services. */
+  readonly down: readonly string[];
+  readonly disabled: readonly string[];
+  /** As the compute nodes report it: used and total. */
+  readonly usages: Readonly<
+    Record<"VCPU" | "MEMORY_MB" | "DISK_GB", { readonly used: number; readonly total: number }>
+  >;
+  readonly runningGuests: number;
+  readonly serversInError: number;
+  /** There are more servers in error than one answer holds. */
+  readonly moreInError: boolean;
+}
+
+interface ServiceView {
+  readonly host: string;
+  readonly state: "up" | "down";
+  readonly status: "enabled" | "disabled";
+}
+
+/** The last version in which the Compute API adds up what hypervisors have. */
+const LAST_STATISTICS = "2.87";
+
+/** Null: the cluster has no more than `most` hosts, which a table shows. */
+export async function clusterSummary(session: CloudSession, most: number): Promise<ClusterSummary | null> {
+  const compute = (path: string) => session.request("compute", "GET", path, LAST_STATISTICS);
+  const { services } = (await compute("/os-services?binary=nova-compute")) as { services: readonly ServiceView[] };
+  if (services.length <= most) {
+    return null;
+  }
+  const [{ hypervisor_statistics: sums }, inError] = await Promise.all([
+    compute("/os-hypervisors/statistics") as Promise<{ hypervisor_statistics: Readonly<Record<string, number>> }>,
+    compute("/servers?all_tenants=True&status=ERROR") as Promise<{
+      servers: readonly unknown[];
+      servers_links?: unknown;
+    }>,
+  ]);
+  const amount = (name: string) => ({ used: sums[`${name}_used`] ?? 0, total: sums[name] ?? 0 });
+  return {
+    hosts: services.length,
+    down: services.filter(({ state }) => state === "down").map(({ host }) => host),
+    disabled: services.filter(({ status }) => status === "disabled").map(({ host }) => host),
+    usages: { VCPU: amount("vcpus"), MEMORY_MB: amount("memory_mb"), DISK_GB: amount("local_gb") },
+    runningGuests: sums.running_vms ?? 0,
+    serversInError: inError.servers.length,
+    moreInError: inError.servers_links !== undefined,
+  };
+}

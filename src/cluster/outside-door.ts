@@ -1,0 +1,48 @@
+import type { Runtime } from "../runtime/runtime.js";
+import { AddressInUse, type ListenOptions, type ServerTls } from "../runtime/server.js";
+import { onlyForKnownHosts } from "./http/known-hosts.js";
+import { newRequestId } from "./http/request-id.js";
+
+/** Where the control plane listens for other machines. */
+export interface OutsideDoor {
+  /** `192.0.2.2`, or `0.0.0.0` for all of this machine's. */
+  readonly address: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Taken, if it is free, when any port will do. */
+  readonly lastPort?: number;
+  /** Absent: plain HTTP. */
+  readonly tls?: ServerTls;
+  /** The name or address by which others are told to reach it. */
+  readonly host: string;
+  /** Names by which it is asked; addresses and `localhost` always are. */
+  readonly names: readonly string[];
+  /** Path of the certificate that clients check it by; null: the system's authorities. */
+  readonly cacert: string | null;
+}
+
+/** Serves on it what is served on loopback. @throws {AddressInUse} @throws {AddressUnusable} */
+export async function openOutsideDoor(
+  { address, port, lastPort, tls, host, names }: OutsideDoor,
+  { services, ...doors }: Pick<ListenOptions, "services" | "sockets" | "refuse">,
+  { servers, random }: Pick<Runtime, "servers" | "random">,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const guarded = Object.entries(services).map(([mount, handler]) => [
+    mount,
+    onlyForKnownHosts(handler, names, () => newRequestId(random), "of its certificate"),
+  ]);
+  const listen = (port: number) =>
+    servers.listen({ address, port, services: Object.fromEntries(guarded), ...doors, ...(tls && { tls }) });
+  const listener = port === 0 && lastPort !== undefined ? await listen(lastPort).catch(freePort) : await listen(port);
+  return {
+    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
+    close: () => listener.close(),
+  };
+
+  function freePort(error: unknown) {
+    if (error instanceof AddressInUse) {
+      return listen(0);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,156 @@
+import { readFile } from "node:fs/promises";
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
+import PQueue from "p-queue";
+import type { Json } from "../process/support/cloud.js";
+import type { LocalCloud } from "../process/support/local-cloud.js";
+import { Operator } from "../process/support/operator.js";
+import type { BenchHosts } from "./moves-hosts.js";
+import { usageOf } from "./processes.js";
+
+export interface Figure {
+  readonly what: string;
+  readonly unit: string;
+  readonly value: number;
+  /** What it is to be: at most, or at least. */
+  readonly aim?: { readonly most?: number; readonly least?: number };
+}
+
+export interface Phases {
+  /** Seconds from the last host's start to the measured while: the fuzzy delay of the periodic tasks. */
+  readonly settle: number;
+  /** Seconds that idle hosts are watched: a minute has one run of each periodic task of every host. */
+  readonly idle: number;
+  readonly servers: number;
+  readonly tell: (text: string) => void;
+}
+
+/** Seconds of processor time until now. */
+interface Cpu {
+  readonly agents: number;
+  readonly controlPlane: number;
+}
+
+/** What many hosts cost to start, to have, and to leave alone, and servers over them. */
+export async function measureHosts(cloud: LocalCloud, hosts: BenchHosts, phases: Phases): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  const count = hosts.names.length;
+  const add = (what: string, unit: string, value: number, aim?: Figure["aim"]) =>
+    figures.push({ what, unit, value, ...(aim === undefined ? {} : { aim }) });
+  const { pid } = cloud.controlPlane;
+  await cloud.authenticate();
+  const [before, planeBefore, started] = [memory(), await residentKb(pid), performance.now()];
+  const cpu = await cpuOf(pid);
+  await hosts.start(cloud, (serving) => serving % 100 === 0 && phases.tell(`${serving} of ${count} hosts serve`));
+  const elapsed = (performance.now() - started) / 1000;
+  const spent = cpuSince(await cpuOf(pid), cpu);
+  add("start: first hello to all serving", "s", elapsed, { most: count > 1000 ? count / 333 : 1.5 });
+  add("start of a host: agents' CPU", "ms", (spent.agents * 1000) / count);
+  add("start of a host: control plane's CPU", "ms", (spent.controlPlane * 1000) / count);
+  const { frames, requests } = hosts.counts;
+  add("start of a host: frames of the conductor", "", frames / count);
+  add("start of a host: Placement requests", "", requests / count);
+  const after = memory();
+  add("a host in agents: heap", "kB", (after.heap - before.heap) / count, { most: 30 });
+  add("a host in agents: resident", "kB", (after.resident - before.resident) / count, { most: 80 });
+  const plane = await residentKb(pid);
+  add("a host in the control plane: resident", "kB", (plane - planeBefore) / count);
+  add("agents and control plane: resident", "MB", (after.resident + plane) / 1024);
+  await measureIdle(cloud, hosts, phases, add);
+  if (phases.servers > 0) {
+    await measureBoots(cloud, phases, add);
+  }
+  return figures;
+}
+
+type Add = (what: string, unit: string, value: number, aim?: Figure["aim"]) => void;
+
+async function measureIdle(
+  { controlPlane: { pid } }: LocalCloud,
+  hosts: BenchHosts,
+  { settle, idle, tell }: Phases,
+  add: Add,
+): Promise<void> {
+  if (idle === 0) {
+    return;
+  }
+  tell(`all hosts are left alone for ${settle} s, and watched for ${idle} s`);
+  await pause(settle * 1000);
+  const [from, counts] = [await cpuOf(pid), hosts.counts];
+  const start = performance.now();
+  await pause(idle * 1000);
+  const seconds = (performance.now() - start) / 1000;
+  const { agents, controlPlane } = cpuSince(await cpuOf(pid), from);
+  add("idle: agents' CPU, of one core", "%", (agents / seconds) * 100);
+  add("idle: control plane's CPU, of one core", "%", (controlPlane / seconds) * 100);
+  add("idle: both", "%", ((agents + controlPlane) / seconds) * 100, { most: 25 });
+  add(
+    "idle: frames a host and minute",
+    "",
+    ((hosts.counts.frames - counts.frames) / hosts.names.length / seconds) * 60,
+  );
+  add(
+    "idle: Placement requests a host and minute",
+    "",
+    ((hosts.counts.requests - counts.requests) / hosts.names.length / seconds) * 60,
+  );
+}
+
+async function measureBoots(cloud: LocalCloud, { servers, tell }: Phases, add: Add): Promise<void> {
+  const imageRef = await new Operator(cloud).image();
+  const boot = async (name: string) => {
+    const server = { name, flavorRef: "1", imageRef, networks: "none" };
+    const answer = await cloud.compute("POST", "/servers", { server });
+    if (answer.status !== 202) {
+      throw new Error(`boot: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
+    return String(answer.body.server?.id);
+  };
+  tell(`${servers} servers are booted at once`);
+  const [from, start] = [await cpuOf(cloud.controlPlane.pid), performance.now()];
+  await new PQueue({ concurrency: 16 }).addAll(
+    Array.from({ length: servers }, (_, index) => () => boot(`together${index}`)),
+  );
+  await cloud.eventually(
+    async () => Object.values<Json>((await cloud.compute("GET", "/servers/detail?limit=1000")).body.servers ?? {}),
+    (found) => found.length >= servers && found.every(({ status }) => String(status) === "ACTIVE"),
+  );
+  add("boots", "a second", servers / ((performance.now() - start) / 1000), { least: 150 });
+  const spent = cpuSince(await cpuOf(cloud.controlPlane.pid), from);
+  add("a boot: control plane's CPU", "ms", (spent.controlPlane * 1000) / servers);
+  tell("servers are booted one after the other");
+  const waits: number[] = [];
+  for (let index = 0; index < 50; index += 1) {
+    const asked = performance.now();
+    const id = await boot(`alone${index}`);
+    for (let host = "null"; host === "null"; ) {
+      const { server } = (await cloud.compute("GET", `/servers/${id}`)).body;
+      host = String(server?.["OS-EXT-SRV-ATTR:host"] ?? "null");
+    }
+    waits.push(performance.now() - asked);
+  }
+  waits.sort((left, right) => left - right);
+  add("one boot, asked until scheduled: p50", "ms", waits[24] ?? 0);
+  add("one boot, asked until scheduled: p99", "ms", waits[49] ?? 0);
+}
+
+/** Kilobytes, after everything that is no longer used was dropped. */
+function memory(): { readonly heap: number; readonly resident: number } {
+  global.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heap: heapUsed / 1024, resident: rss / 1024 };
+}
+
+async function residentKb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1] ?? 0);
+}
+
+async function cpuOf(controlPlane: number): Promise<Cpu> {
+  const { user, system } = process.cpuUsage();
+  return { agents: (user + system) / 1e6, controlPlane: (await usageOf([controlPlane])).cpu };
+}
+
+function cpuSince(now: Cpu, before: Cpu): Cpu {
+  return { agents: now.agents - before.agents, controlPlane: now.controlPlane - before.controlPlane };
+}

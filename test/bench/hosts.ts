@@ -1,0 +1,92 @@
+/**
+ * `npm run bench:hosts`: what many hosts cost: their start, memory, processor time when nothing happens, boots, and moves over
+ * 100 of them. The control plane is a process of its own; the agents of all hosts are in this one, over one connection, on the
+ * default fake-libvirt driver without delays.
+ *
+ *     npm run bench:hosts -- --hosts 10000 --json
+ */
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { renderTable } from "../../src/cli/ui/table.js";
+import { LocalCloud } from "../process/support/local-cloud.js";
+import { type Figure, measureHosts } from "./hosts-figures.js";
+import { BenchHosts } from "./moves-hosts.js";
+import { MovesBench } from "./moves-run.js";
+
+const MOVES_HOSTS = 100;
+const MOVES_AIMED = ["cold migration", "live migration", "evacuation"];
+
+const { values } = parseArgs({
+  options: {
+    hosts: { type: "string", default: "1000" },
+    /** Seconds before and while idle hosts are watched; 0: they are not. */
+    settle: { type: "string", default: "60" },
+    idle: { type: "string", default: "60" },
+    /** 0: none. */
+    servers: { type: "string", default: "300" },
+    "no-moves": { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+});
+const [hosts, settle, idle, servers] = [values.hosts, values.settle, values.idle, values.servers].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
+const tell = (text: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+
+async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHosts) => Promise<readonly Figure[]>) {
+  const cloud = await LocalCloud.start();
+  const pool = new BenchHosts(count);
+  try {
+    return await work(cloud, pool);
+  } finally {
+    tell(`${count} hosts are stopped`);
+    await pool.dispose();
+    // Its end by itself writes what --cpu-prof has seen.
+    await cloud.controlPlane.stop();
+    await cloud.dispose();
+  }
+}
+
+const [busy = 0] = loadavg();
+const many = await withHosts(hosts, (cloud, pool) => measureHosts(cloud, pool, { settle, idle, servers, tell }));
+const moves = values["no-moves"]
+  ? []
+  : await withHosts(MOVES_HOSTS, async (cloud, pool) => {
+      tell(`servers are moved over ${MOVES_HOSTS} hosts`);
+      await pool.start(cloud);
+      const bench = new MovesBench(cloud, pool, servers, (operation) => tell(`  ${operation}`));
+      await bench.run();
+      return bench.figures.map(
+        ({ operation, perSecond }): Figure => ({
+          what: `${operation}, ${MOVES_HOSTS} hosts`,
+          unit: "a second",
+          value: perSecond,
+          ...(MOVES_AIMED.includes(operation) ? { aim: { least: 200 } } : {}),
+        }),
+      );
+    });
+const figures = [...many, ...moves];
+const show = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+
+function aimOf({ aim }: Figure): string {
+  const { most, least } = aim ?? {};
+  return most === undefined ? (least === undefined ? "" : `>= ${show(least)}`) : `<= ${show(most)}`;
+}
+
+process.stdout.write(
+  values.json
+    ? `${JSON.stringify({ hosts, servers, busy, figures }, undefined, 2)}\n`
+    : `${hosts} hosts, ${servers} servers; ${busy.toFixed(1)} processes were running before, and took their share:\n${renderTable(
+        [
+          { title: "what", value: ({ what }: Figure) => what },
+          { title: "found", value: ({ value }) => show(value), align: "right" },
+          { title: "unit", value: ({ unit }) => unit },
+          { title: "aim", value: aimOf, align: "right" },
+        ],
+        figures,
+        80,
+      )}\n`,
+);

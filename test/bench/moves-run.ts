@@ -1,0 +1,105 @@
+import { performance } from "node:perf_hooks";
+import PQueue from "p-queue";
+import type { Json } from "../process/support/cloud.js";
+import type { LocalCloud } from "../process/support/local-cloud.js";
+import { Operator } from "../process/support/operator.js";
+import type { BenchHosts } from "./moves-hosts.js";
+
+export interface Figure {
+  readonly operation: string;
+  readonly hosts: number;
+  readonly perSecond: number;
+}
+
+const list = (json: Json | undefined): Json[] => Object.values(json ?? {});
+
+/** Boots, migrates, evacuates and deletes servers over hosts, and says how many a second. */
+export class MovesBench {
+  readonly #cloud: LocalCloud;
+  readonly #hosts: BenchHosts;
+  readonly #servers: number;
+  readonly #tell: (operation: string) => void;
+  readonly figures: Figure[] = [];
+
+  constructor(
+    cloud: LocalCloud,
+    hosts: BenchHosts,
+    servers: number,
+    tell: (operation: string) => void = () => undefined,
+  ) {
+    this.#cloud = cloud;
+    this.#hosts = hosts;
+    this.#servers = servers;
+    this.#tell = tell;
+  }
+
+  async run(): Promise<void> {
+    const operator = new Operator(this.#cloud);
+    const [first = "", second = ""] = this.#hosts.names;
+    const imageRef = await operator.image();
+    const spread = await this.#measure("boot", () => this.#boot(imageRef), "ACTIVE");
+    await this.#measure("cold migration", () => this.#all(spread, { migrate: null }), "VERIFY_RESIZE");
+    await this.#measure("confirm", () => this.#all(spread, { confirmResize: null }), "ACTIVE");
+    await this.#measure(
+      "live migration",
+      () => this.#all(spread, { "os-migrateLive": { host: null, block_migration: "auto" } }),
+      "ACTIVE",
+    );
+    await this.#measure("delete", () => this.#delete(spread), null);
+    const together = await this.#measure(null, () => this.#boot(imageRef, first), "ACTIVE");
+    await this.#hosts.stop(first);
+    await operator.forceDown(first, true);
+    await this.#measure("evacuation", () => this.#all(together, { evacuate: { host: second } }, "2.94"), "ACTIVE");
+  }
+
+  /** From the first request until every server is at rest in the status; null: until there is none. */
+  async #measure(operation: string | null, work: () => Promise<void>, status: string | null): Promise<string[]> {
+    this.#tell(operation ?? "boot on one host");
+    const before = performance.now();
+    await work();
+    const servers = await this.#cloud.eventually(
+      async () => list((await this.#cloud.compute("GET", "/servers/detail?limit=1000")).body.servers),
+      (found) =>
+        status === null
+          ? found.length === 0
+          : found.length === this.#servers &&
+            found.every(
+              (server) => String(server.status) === status && (server["OS-EXT-STS:task_state"] as unknown) === null,
+            ),
+    );
+    const elapsed = (performance.now() - before) / 1000;
+    if (operation !== null) {
+      this.figures.push({ operation, hosts: this.#hosts.names.length, perSecond: this.#servers / elapsed });
+    }
+    return servers.map(({ id }) => String(id));
+  }
+
+  async #boot(imageRef: string, host?: string): Promise<void> {
+    const asked = host === undefined ? {} : { host };
+    await each(
+      Array.from({ length: this.#servers }, (_, index) => `vm${index}`),
+      (name) =>
+        this.#ask("POST", "/servers", { server: { name, flavorRef: "1", imageRef, networks: "none", ...asked } }),
+    );
+  }
+
+  async #all(servers: readonly string[], body: object, version?: string): Promise<void> {
+    await each(servers, (id) => this.#ask("POST", `/servers/${id}/action`, body, version));
+  }
+
+  async #delete(servers: readonly string[]): Promise<void> {
+    await each(servers, (id) => this.#ask("DELETE", `/servers/${id}`));
+  }
+
+  async #ask(method: string, path: string, body?: object, version?: string): Promise<void> {
+    const answer = await this.#cloud.compute(method, path, body, version);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
+  }
+}
+
+/** Sixteen requests at a time: one after the other, their way there and back would count. */
+async function each(items: readonly string[], ask: (item: string) => Promise<void>): Promise<void> {
+  await new PQueue({ concurrency: 16 }).addAll(items.map((item) => () => ask(item)));
+}

@@ -1,0 +1,156 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { RealNova } from "../peers/real-nova/real-nova.js";
+import { eventually } from "../process/support/cloud.js";
+import { Program } from "../process/support/program.js";
+import { groupMembers } from "./processes.js";
+
+/** Room for all servers of the benchmark. */
+const ROOM = "vcpus = 1000\nmemory_mb = 8192000\ndisk_gb = 600000\n";
+
+/** Hosts of one kind under a real Nova. */
+export abstract class BenchComputes {
+  abstract readonly name: string;
+  protected readonly nova: RealNova;
+  #hosts: readonly string[] = [];
+
+  constructor(nova: RealNova) {
+    this.nova = nova;
+  }
+
+  /** Starts them, and waits until each is up and has an inventory. */
+  async start(hosts: readonly string[]): Promise<void> {
+    this.#hosts = hosts;
+    await this.prepare(hosts);
+    await this.launch(hosts);
+    await this.#areUp(hosts);
+  }
+
+  /** Starts hosts that were stopped. */
+  async startAgain(hosts: readonly string[]): Promise<void> {
+    await this.launch(hosts);
+  }
+
+  /** Stops all, and takes them out of the cloud. */
+  async dispose(): Promise<void> {
+    await this.stop(this.#hosts);
+    await this.nova.discover();
+    await Promise.all(this.#hosts.map((host) => this.nova.operator.deleteService(host)));
+    await Promise.all(this.#hosts.map((host) => rm(this.nova.statePath(host), { recursive: true, force: true })));
+    this.#hosts = [];
+  }
+
+  abstract pids(): Promise<readonly number[]>;
+  abstract stop(hosts: readonly string[]): Promise<void>;
+  protected abstract launch(hosts: readonly string[]): Promise<void>;
+  protected abstract prepare(hosts: readonly string[]): Promise<void>;
+
+  async #areUp(hosts: readonly string[]): Promise<void> {
+    await eventually(
+      async () => {
+        const [services, providers] = await Promise.all([
+          this.nova.compute("GET", "/os-services?binary=nova-compute"),
+          this.nova.placement("GET", "/resource_providers?resources=VCPU:1"),
+        ]);
+        return {
+          up: Object.values(services.body.services ?? {}).filter(({ state }) => String(state) === "up"),
+          providers: Object.values(providers.body.resource_providers ?? {}),
+        };
+      },
+      ({ up, providers }) =>
+        hosts.every(
+          (host) =>
+            up.some((each) => String(each.host) === host) && providers.some(({ name }) => String(name) === host),
+        ),
+    );
+  }
+}
+
+/** Agents, with a configuration of their own on the disk before they start. */
+abstract class Ours extends BenchComputes {
+  protected readonly files = new Map<string, string>();
+
+  protected async prepare(hosts: readonly string[]): Promise<void> {
+    for (const host of hosts) {
+      const uri = `fake-libvirt://${this.nova.hypervisor(host)}`;
+      const more = `[fake_libvirt]\nconnection_uri = ${uri}\n${ROOM}`;
+      this.files.set(host, await this.nova.plane.writeComputeConfig(host, "fake-libvirt", more));
+    }
+  }
+}
+
+/** A process for each host. */
+export class OurProcesses extends Ours {
+  readonly name = "ours";
+  readonly #programs = new Map<string, Program>();
+
+  async pids(): Promise<readonly number[]> {
+    return [...this.#programs.values()].map(({ pid }) => pid);
+  }
+
+  async stop(hosts: readonly string[]): Promise<void> {
+    await Promise.all(hosts.map((host) => this.#programs.get(host)?.stop()));
+    for (const host of hosts) {
+      this.#programs.delete(host);
+    }
+  }
+
+  protected async launch(hosts: readonly string[]): Promise<void> {
+    const started = hosts.map((host) => {
+      const program = new Program("compute-agent", ["--config-file", this.files.get(host) ?? ""]);
+      this.#programs.set(host, program);
+      return program.printed(/\bis serving\b/);
+    });
+    await Promise.all(started);
+  }
+}
+
+/** All hosts in one process. */
+export class OurComputes extends Ours {
+  readonly name = "together";
+  #process: ReturnType<typeof spawn> | null = null;
+
+  async pids(): Promise<readonly number[]> {
+    return this.#process?.pid === undefined ? [] : [this.#process.pid];
+  }
+
+  async stop(_hosts: readonly string[]): Promise<void> {
+    if (this.#process !== null && this.#process.exitCode === null) {
+      this.#process.kill("SIGTERM");
+      await once(this.#process, "exit");
+    }
+    this.#process = null;
+  }
+
+  protected async launch(hosts: readonly string[]): Promise<void> {
+    const program = fileURLToPath(new URL("./nova-hosts.js", import.meta.url));
+    const files = hosts.map((host) => this.files.get(host) ?? "");
+    const child = spawn(process.execPath, [program, ...files], { stdio: ["ignore", "pipe", "inherit"] });
+    this.#process = child;
+    await once(child.stdout, "data");
+  }
+}
+
+/** Real nova-computes, with nova's fake driver. */
+export class RealComputes extends BenchComputes {
+  readonly name = "real";
+  #hosts: readonly string[] = [];
+
+  pids(): Promise<readonly number[]> {
+    return Promise.all(this.#hosts.map((host) => this.nova.processOf(`compute-${host}`))).then(groupMembers);
+  }
+
+  async stop(hosts: readonly string[]): Promise<void> {
+    await this.nova.plane.shell(`for n in ${hosts.join(" ")}; do stop compute-$n KILL & done; wait`);
+    this.#hosts = this.#hosts.filter((host) => !hosts.includes(host));
+  }
+
+  protected async prepare(): Promise<void> {}
+
+  protected async launch(hosts: readonly string[]): Promise<void> {
+    this.#hosts = [...this.#hosts, ...hosts];
+    await Promise.all(hosts.map((host) => this.nova.spawnCompute(host)));
+  }
+}

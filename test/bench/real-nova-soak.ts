@@ -1,0 +1,200 @@
+/**
+ * `npm run soak:real-nova`: a hundred hosts of one process under a real Nova, whose servers are booted, moved, stopped and
+ * deleted at random while RabbitMQ is killed and started again twice. At the end nothing may be left of any server: not in the
+ * API, not in Placement, not on a hypervisor, and `nova-manage placement audit` and our own audit find nothing.
+ *
+ * `--minutes 10 --hosts 100 --users 4 --seed 4711`
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { VirtualRandom } from "../../src/simulation/virtual-random.js";
+import { KILL_BROKER, RESTART_API, START_BROKER } from "../peers/real-nova/outage.js";
+import { RealNova } from "../peers/real-nova/real-nova.js";
+import { eventually, type Json } from "../process/support/cloud.js";
+import { Program } from "../process/support/program.js";
+import { OurComputes } from "./nova-computes.js";
+import { usageOf } from "./processes.js";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    hosts: { type: "string", default: "100" },
+    users: { type: "string", default: "4" },
+    seed: { type: "string", default: String(Date.now() % 100_000) },
+  },
+});
+/** Servers that a user has at most. */
+const MOST = 12;
+/** Milliseconds after which a server that is still being worked on is reported. */
+const PATIENCE = 300_000;
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** One who does something to a server of his, waits until it is done, and goes on. */
+class User {
+  readonly done: Record<string, number> = {};
+  readonly #nova: RealNova;
+  readonly #random: VirtualRandom;
+  readonly #name: string;
+  readonly #hosts: readonly string[];
+  #servers: string[] = [];
+
+  constructor(nova: RealNova, name: string, hosts: readonly string[]) {
+    this.#nova = nova;
+    this.#name = name;
+    this.#hosts = hosts;
+    this.#random = new VirtualRandom(`${values.seed}-${name}`);
+  }
+
+  get servers(): readonly string[] {
+    return this.#servers;
+  }
+
+  async run(until: number): Promise<void> {
+    while (performance.now() < until) {
+      try {
+        await this.#act();
+      } catch (error) {
+        // A request that an outage cut off: the next one goes on from what it has left.
+        this.#count(`refused: ${String(error).slice(0, 40)}`);
+        await pause(1_000);
+      }
+    }
+  }
+
+  async #act(): Promise<void> {
+    const id = this.#servers[this.#random.integer(0, this.#servers.length - 1)];
+    const wish = this.#random.next();
+    if (id === undefined || (wish < 0.4 && this.#servers.length < MOST)) {
+      const host = this.#hosts[this.#random.integer(0, this.#hosts.length - 1)] ?? "";
+      const booted = await this.#nova.operator.boot(`${this.#name}-vm`, { host });
+      this.#servers.push(booted);
+      await this.#rests(booted);
+      this.#count("boot");
+      return;
+    }
+    const server = await this.#rests(id);
+    const status = String(server.status);
+    if (wish < 0.5 || status === "ERROR" || !["ACTIVE", "SHUTOFF", "VERIFY_RESIZE"].includes(status)) {
+      await this.#nova.compute("DELETE", `/servers/${id}`);
+      this.#servers = this.#servers.filter((each) => each !== id);
+      this.#count(`delete of ${status}`);
+    } else if (status === "VERIFY_RESIZE") {
+      await this.#ask(id, wish < 0.75 ? { confirmResize: null } : { revertResize: null });
+    } else if (status === "SHUTOFF") {
+      await this.#ask(id, { "os-start": null });
+    } else if (wish < 0.7) {
+      await this.#ask(id, { migrate: null });
+    } else if (wish < 0.9) {
+      await this.#ask(id, { "os-migrateLive": { host: null, block_migration: "auto" } });
+    } else {
+      await this.#ask(id, { "os-stop": null });
+    }
+  }
+
+  async #ask(id: string, body: object): Promise<void> {
+    await this.#nova.act(id, body);
+    const { status } = await this.#rests(id);
+    this.#count(`${Object.keys(body)[0]}: ${status}`);
+  }
+
+  /** Waits until nothing is done to it, or for so long as nobody would. */
+  #rests(id: string): Promise<Json> {
+    const until = performance.now() + PATIENCE;
+    return eventually(
+      () => this.#nova.operator.server(id),
+      (server) =>
+        (String(server.status) !== "BUILD" && String(server["OS-EXT-STS:task_state"]) === "null") ||
+        performance.now() > until,
+    );
+  }
+
+  #count(what: string): void {
+    this.done[what] = (this.done[what] ?? 0) + 1;
+  }
+}
+
+/** What is wrong at the end; empty: nothing. */
+async function leftOf(nova: RealNova, hosts: readonly string[]): Promise<readonly string[]> {
+  const complaints: string[] = [];
+  const { body } = await nova.compute("GET", "/servers?all_tenants=1");
+  const servers = Object.values(body.servers ?? {});
+  complaints.push(...servers.map(({ id, name }) => `server ${id} ${name} is still there`));
+  for (const host of hosts) {
+    const { uuid } = await nova.operator.provider(host);
+    const { body: held } = await nova.placement("GET", `/resource_providers/${uuid}/allocations`);
+    complaints.push(
+      ...Object.keys(held.allocations ?? {}).map((consumer) => `${consumer} still holds something of ${host}`),
+    );
+    if ((await nova.guests(host)) !== "") {
+      complaints.push(`there is still a guest on ${host}`);
+    }
+  }
+  const theirs = await nova.manage("placement", "audit", "--verbose");
+  if (theirs.rc !== 0) {
+    complaints.push(`nova-manage placement audit: ${theirs.rc} ${theirs.output}`);
+  }
+  const ours = new Program("compute-cluster", ["audit"], {
+    ...{ OS_AUTH_URL: "http://127.0.0.1:18100/v3", OS_USERNAME: "admin", OS_PASSWORD: "secret" },
+    ...{ OS_PROJECT_NAME: "admin", OS_USER_DOMAIN_ID: "default", OS_PROJECT_DOMAIN_ID: "default" },
+  });
+  const { code } = await ours.exited;
+  if (code !== 0) {
+    complaints.push(`compute-cluster audit: ${code} ${ours.stdout}${ours.stderr}`);
+  }
+  return complaints;
+}
+
+print(`seed ${values.seed}`);
+process.env.DEBUG = "false";
+const nova = await RealNova.start();
+const computes = new OurComputes(nova);
+try {
+  const hosts = Array.from({ length: Number(values.hosts) }, (_, index) => `soak${index}`);
+  const began = performance.now();
+  await computes.start(hosts);
+  print(`${hosts.length} hosts are up after ${Math.round(performance.now() - began)} ms`);
+  await nova.discover();
+  const before = await usageOf(await computes.pids());
+  const length = Number(values.minutes) * 60_000;
+  const until = performance.now() + length;
+  const users = Array.from({ length: Number(values.users) }, (_, index) => new User(nova, `user${index}`, hosts));
+  const working = Promise.all(users.map((user) => user.run(until)));
+  for (let outage = 0; outage < 2; outage += 1) {
+    await pause(length / 3);
+    print("RabbitMQ is killed, and started again");
+    await nova.plane.shell(`${KILL_BROKER}; ${RESTART_API}; ${START_BROKER}`);
+  }
+  await working;
+  const after = await usageOf(await computes.pids());
+  for (const { servers } of users) {
+    await Promise.all(servers.map((id) => nova.compute("DELETE", `/servers/${id}`)));
+  }
+  await Promise.race([
+    Promise.all(users.flatMap(({ servers }) => servers.map((id) => nova.gone(id)))),
+    pause(PATIENCE, undefined, { ref: false }),
+  ]);
+  // What an outage has cut off between two messages is mended when its host starts again, as under any nova-compute.
+  await computes.stop(hosts);
+  await computes.startAgain(hosts);
+  await pause(70_000);
+  const { servers: left } = (await nova.compute("GET", "/servers?all_tenants=1")).body;
+  await Promise.all(Object.values(left ?? {}).map(({ id }) => nova.compute("DELETE", `/servers/${id}`)));
+  await pause(10_000);
+  print(
+    JSON.stringify(
+      users.map(({ done }) => done),
+      null,
+      1,
+    ),
+  );
+  print(
+    `memory: ${before.memory.toFixed(0)} MB before, ${after.memory.toFixed(0)} MB after; processor ${(after.cpu - before.cpu).toFixed(0)} s`,
+  );
+  const complaints = await leftOf(nova, hosts);
+  print(complaints.length === 0 ? "nothing is left" : complaints.join("\n"));
+  process.exitCode = complaints.length === 0 ? 0 : 1;
+} finally {
+  await computes.stop([]);
+  await nova.stop();
+}

@@ -1,0 +1,257 @@
+/**
+ * `npm run bench:real-nova`: our agents and real nova-computes (nova's fake driver), one after the other under one real Nova: how
+ * long they take to start, their memory, how long fifty servers take over three hosts, and what they ask of the conductor.
+ * All of it is measured in the same run; what counts is the ratio. Needs what `test/peers/real-nova` needs. By default 20 hosts and
+ * 50 servers, for which the aims beside the figures are; fewer of everything: `--runs 1 --hosts 4 --servers 12`.
+ */
+import { loadavg } from "node:os";
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { renderTable } from "../../src/cli/ui/table.js";
+import { RealNova } from "../peers/real-nova/real-nova.js";
+import { idle } from "../peers/real-nova/waiting.js";
+import { NovaCalls } from "./nova-calls.js";
+import { type BenchComputes, OurComputes, OurProcesses, RealComputes } from "./nova-computes.js";
+import { groupMembers, type Usage, usageOf } from "./processes.js";
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: "string", default: "3" },
+    hosts: { type: "string", default: "20" },
+    servers: { type: "string", default: "50" },
+  },
+});
+const RUNS = Number(values.runs);
+const MANY = Number(values.hosts);
+const SERVERS = Number(values.servers);
+/** Milliseconds of the periodic tasks that are watched. */
+const IDLE = 60_000;
+
+interface Row {
+  readonly what: string;
+  readonly ours: string;
+  readonly real: string;
+  /** Ours by theirs. */
+  readonly ratio: string;
+  readonly aim: string;
+}
+
+/** The most that we are to need, or the most of what real nova-computes need. */
+type Aim = { readonly most: number } | { readonly ratio: number };
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const rows: Row[] = [];
+
+function compare(what: string, ours: number, real: number, { digits = 2, aim }: Comparison = {}): void {
+  const said = aim === undefined ? "" : told(aim, ours, real);
+  rows.push({
+    what,
+    ours: ours.toFixed(digits),
+    real: real.toFixed(digits),
+    ratio: (ours / real).toFixed(2),
+    aim: said,
+  });
+  print(`${what}: ${ours.toFixed(digits)}, ${real.toFixed(digits)}${said === "" ? "" : ` (aim ${said})`}`);
+}
+
+interface Comparison {
+  readonly digits?: number;
+  readonly aim?: Aim | undefined;
+}
+
+function told(aim: Aim, ours: number, real: number): string {
+  const isMet = "most" in aim ? ours <= aim.most : ours <= aim.ratio * real;
+  const text = "most" in aim ? `<= ${aim.most}` : `<= ${aim.ratio} of theirs`;
+  return isMet ? text : `${text}: missed`;
+}
+
+/** An aim that was set for so many. */
+const of = (count: number, wanted: number, aim: Aim): Aim | undefined => (count === wanted ? aim : undefined);
+
+/** By phase of {@link callsOf}. */
+const CALL_AIMS: Readonly<Record<string, Aim>> = {
+  "start of a known host": { most: 10 },
+  build: { most: 8 },
+  "build, first to last call (ms)": { most: 300 },
+  "cold migration, both hosts": { most: 20 },
+  "live migration, both hosts": { most: 25 },
+  delete: { most: 6 },
+};
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+async function seconds(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+}
+
+interface Start {
+  readonly seconds: number;
+  readonly usage: Usage;
+}
+
+/** From nothing until all are up, with inventory; then they are gone again. */
+async function start(computes: BenchComputes, hosts: readonly string[]): Promise<Start> {
+  const taken = await seconds(() => computes.start(hosts));
+  // The first pass is over by then.
+  await pause(3_000);
+  const usage = await usageOf(await computes.pids());
+  await computes.dispose();
+  return { seconds: taken, usage };
+}
+
+async function starts(ours: BenchComputes, ourProcesses: BenchComputes, real: BenchComputes): Promise<void> {
+  const names = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name}${index}`);
+  const one: { ours: Start[]; real: Start[] } = { ours: [], real: [] };
+  for (let run = 0; run < RUNS; run += 1) {
+    one.ours.push(await start(ourProcesses, names(`o${run}x`, 1)));
+    one.real.push(await start(real, names(`r${run}x`, 1)));
+  }
+  const middle = (found: readonly Start[], pick: (each: Start) => number) => median(found.map(pick));
+  compare(
+    "one: exec to service up and inventory (s)",
+    middle(one.ours, (each) => each.seconds),
+    middle(one.real, (each) => each.seconds),
+    { aim: { most: 0.5 } },
+  );
+  compare(
+    "one: memory (MB)",
+    middle(one.ours, ({ usage }) => usage.memory),
+    middle(one.real, ({ usage }) => usage.memory),
+    { digits: 0, aim: { most: 80 } },
+  );
+  const together = await start(ours, names("t", MANY));
+  const apart = await start(ourProcesses, names("p", MANY));
+  const theirs = await start(real, names("n", MANY));
+  const forTwenty = (most: number) => ({ aim: of(MANY, 20, { most }) });
+  compare(`${MANY} in one process: until all are up (s)`, together.seconds, theirs.seconds, forTwenty(3));
+  compare(`${MANY} in one process: memory (MB)`, together.usage.memory, theirs.usage.memory, {
+    digits: 0,
+    ...forTwenty(150),
+  });
+  compare(`${MANY} processes: until all are up (s)`, apart.seconds, theirs.seconds, forTwenty(8));
+  compare(`${MANY} processes: memory (MB)`, apart.usage.memory, theirs.usage.memory, { digits: 0 });
+}
+
+interface Servers {
+  readonly seconds: number;
+  readonly computes: number;
+  readonly conductor: number;
+  readonly deletes: number;
+}
+
+async function fifty(nova: RealNova, computes: BenchComputes): Promise<Servers> {
+  const hosts = ["f0", "f1", "f2"].map((name) => `${computes.name}-${name}`);
+  await computes.start(hosts);
+  await nova.discover();
+  const cpu = async () => ({
+    computes: (await usageOf(await computes.pids())).cpu,
+    conductor: (await usageOf(await groupMembers([await nova.processOf("nova-conductor")]))).cpu,
+  });
+  const before = await cpu();
+  let ids: readonly string[] = [];
+  const taken = await seconds(async () => {
+    ids = await Promise.all(
+      Array.from({ length: SERVERS }, (_, index) => nova.operator.boot(`s${index}`, { host: hosts[index % 3] ?? "" })),
+    );
+    await nova.operator.serversIn(ids, "ACTIVE");
+  });
+  const after = await cpu();
+  const deletes = await seconds(async () => {
+    await Promise.all(ids.map((id) => nova.compute("DELETE", `/servers/${id}`)));
+    await Promise.all(ids.map((id) => nova.gone(id)));
+  });
+  await computes.dispose();
+  return {
+    seconds: taken,
+    computes: after.computes - before.computes,
+    conductor: after.conductor - before.conductor,
+    deletes,
+  };
+}
+
+type Calls = Readonly<Record<string, number>>;
+
+async function callsOf(nova: RealNova, computes: BenchComputes, recorded: NovaCalls): Promise<Calls> {
+  const [first = "", second = ""] = ["c0", "c1"].map((name) => `${computes.name}-${name}`);
+  await computes.start([first, second]);
+  await nova.discover();
+  const calls: Record<string, number> = {};
+  const count = async (phase: string, work: () => Promise<unknown>, after?: number) => {
+    const asked = await recorded.during(work, after);
+    calls[phase] = asked.length;
+    return asked;
+  };
+  await computes.stop([second]);
+  await count("start of a known host", () => computes.startAgain([second]), 20_000);
+  let id = "";
+  const built = await count("build", async () => {
+    id = await nova.operator.boot("counted", { host: first });
+    await idle(nova, id, "ACTIVE");
+  });
+  calls["build, first to last call (ms)"] = Math.round(((built.at(-1)?.t ?? 0) - (built[0]?.t ?? 0)) * 1000);
+  await count("cold migration, both hosts", async () => {
+    await nova.act(id, { migrate: { host: second } });
+    await idle(nova, id, "VERIFY_RESIZE");
+  });
+  await count("its confirmation", async () => {
+    await nova.act(id, { confirmResize: null });
+    await idle(nova, id, "ACTIVE");
+  });
+  await count("live migration, both hosts", async () => {
+    await nova.act(id, { "os-migrateLive": { host: first, block_migration: "auto" } });
+    await nova.migrationIn(id, "completed");
+  });
+  await count("delete", () => nova.remove(id));
+  await count(`${IDLE / 1000} s of two idle hosts`, async () => {}, IDLE);
+  await computes.dispose();
+  return calls;
+}
+
+const [busy = 0] = loadavg();
+process.env.DEBUG = "false";
+const nova = await RealNova.start();
+try {
+  const [ours, ourProcesses, real] = [new OurComputes(nova), new OurProcesses(nova), new RealComputes(nova)];
+  await starts(ours, ourProcesses, real);
+  const oursFifty = await fifty(nova, ourProcesses);
+  const realFifty = await fifty(nova, real);
+  compare(`${SERVERS} servers over 3 hosts, all ACTIVE (s)`, oursFifty.seconds, realFifty.seconds, {
+    digits: 1,
+    aim: { ratio: 1 },
+  });
+  compare("processor time of the computes meanwhile (s)", oursFifty.computes, realFifty.computes, {
+    aim: of(SERVERS, 50, { most: 1 }),
+  });
+  compare("processor time of the conductor meanwhile (s)", oursFifty.conductor, realFifty.conductor, {
+    aim: { ratio: 0.7 },
+  });
+  compare(`${SERVERS} servers deleted (s)`, oursFifty.deletes, realFifty.deletes, { digits: 1 });
+  const recorded = await NovaCalls.record(nova);
+  const ourCalls = await callsOf(nova, ourProcesses, recorded);
+  const realCalls = await callsOf(nova, real, recorded);
+  await recorded.stop();
+  for (const [phase, count] of Object.entries(ourCalls)) {
+    const what = phase.endsWith("(ms)") ? phase : `conductor calls: ${phase}`;
+    compare(what, count, realCalls[phase] ?? 0, { digits: 0, aim: CALL_AIMS[phase] });
+  }
+} finally {
+  await nova.stop();
+}
+print(
+  `\nIn one run; ${busy.toFixed(1)} processes were running before, and took their share:\n${renderTable(
+    [
+      { title: "what", value: ({ what }: Row) => what },
+      { title: "compute-agent", value: ({ ours }) => ours, align: "right" },
+      { title: "nova-compute", value: ({ real }) => real, align: "right" },
+      { title: "ratio", value: ({ ratio }) => ratio, align: "right" },
+      { title: "aim", value: ({ aim }) => aim },
+    ],
+    rows,
+    140,
+  )}`,
+);

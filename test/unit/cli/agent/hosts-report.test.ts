@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { RefusedLease } from "../../../../src/agent/startup/refusals.js";
+import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
+import type { HostStanding } from "../../../../src/cli/agent/pooled-host.js";
+import { expandHosts } from "../../../../src/records/host-range.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const standing = (host: string, state: HostStanding["state"], error: Error | null = null): HostStanding => ({
+  host,
+  state,
+  detail: error?.message ?? "",
+  exitCode: null,
+  error,
+});
+
+function begin(names: string) {
+  const runtime = createVirtualRuntime();
+  const report = new HostsReport(runtime);
+  for (const host of expandHosts(names)) {
+    report.changed(standing(host, "starting"));
+  }
+  report.begin();
+  const lines = () =>
+    runtime.logs.filter(({ level }) => level !== "debug").map(({ level, message }) => `${level} ${message}`);
+  return { runtime, report, lines };
+}
+
+test("a thousand hosts start in a few lines, with each reason that one does not serve", async () => {
+  const { runtime, report, lines } = begin("n[0001-1000]");
+  await runtime.advance(5_000);
+  const held = (host: string) => new RefusedLease({ found: `another agent acts for host ${host}`, mend: "stop it" });
+  for (const host of expandHosts("n[0001-1000]")) {
+    report.warned(host, "new here");
+    if (host > "n0986") {
+      report.changed(standing(host, "failed", held(host)));
+    } else {
+      report.changed(
+        standing(host, host === "n0001" ? "failed" : "serving", host === "n0001" ? new TypeError("boom") : null),
+      );
+    }
+  }
+  report.started();
+  expect(lines()).toEqual([
+    "info 0 of 1000 hosts serve; 1000 starting",
+    "warn new here (n[0001-1000])",
+    "error host n0001 does not serve (TypeError): boom",
+    "error 14 hosts do not serve (refused: host-lease-held): n[0987-1000]; n0987: another agent acts for host n0987. To mend it: stop it",
+    "info 985 of 1000 hosts serve; 15 failed: n[0001,0987-1000]",
+  ]);
+});
+
+test("afterwards changes of one moment are one line", async () => {
+  const { runtime, report, lines } = begin("n[1-3]");
+  report.started();
+  const before = lines().length;
+  for (const host of expandHosts("n[1-3]")) {
+    report.changed(standing(host, "serving"));
+    report.changed(standing(host, "killed"));
+  }
+  await runtime.advance(1_000);
+  report.changed(standing("n2", "serving"));
+  report.changed(standing("n3", "failed", new Error("the disk is full")));
+  report.warned("n2", "it is late");
+  report.close();
+  expect(lines().slice(before)).toEqual([
+    "info 3 hosts are killed: n[1-3]",
+    "warn it is late",
+    "error host n3 does not serve (Error): the disk is full",
+    "info host n2 is serving",
+  ]);
+});

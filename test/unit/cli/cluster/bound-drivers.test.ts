@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { withBoundDrivers } from "../../../../src/cli/cluster/bound-drivers.js";
+import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const NOTHING = { configFiles: [] };
+
+async function bound(records: Readonly<Record<string, string>>, kept: Parameters<typeof withBoundDrivers>[2]) {
+  const { files, runUntil } = createVirtualRuntime();
+  for (const [host, text] of Object.entries(records)) {
+    await runUntil(files.write(`/st/agents/${host}/compute_driver.${host}`, text));
+  }
+  return runUntil(withBoundDrivers(files, stateDir("/st", "/"), kept));
+}
+
+test("a host that has left its driver by hand is started with the one that its agent recorded", async () => {
+  const records = {
+    devstack1: "other\n/other\n",
+    devstack2: "fake-libvirt\nfake-libvirt\n",
+    devstack3: "mine\n/mine\n",
+  };
+  const kept = {
+    devstack1: { driver: "/mine", configFiles: ["/nova.conf"] },
+    devstack2: { driver: "/mine", ...NOTHING },
+    devstack3: NOTHING,
+  };
+  expect(await bound(records, kept)).toEqual({
+    devstack1: { driver: "/other", configFiles: ["/nova.conf"] },
+    devstack2: { driver: "fake-libvirt", ...NOTHING },
+    devstack3: { driver: "/mine", ...NOTHING },
+  });
+});
+
+test("what is kept stays where the agent recorded nothing, nothing readable, or what its configuration names", async () => {
+  const kept = {
+    devstack1: { driver: "/mine", ...NOTHING },
+    devstack2: { driver: "/mine", ...NOTHING },
+    devstack3: NOTHING,
+  };
+  expect(await bound({ devstack2: "\n", devstack3: "fake-libvirt\nfake-libvirt\n" }, kept)).toEqual(kept);
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { KeptHosts } from "../../../../src/cli/cluster/kept-hosts.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const PATH = "/st/hosts.json";
+
+function world() {
+  const runtime = createVirtualRuntime();
+  return { runtime, kept: () => new KeptHosts(runtime.files, { root: "/st" }) };
+}
+
+describe("the settings that up keeps", () => {
+  it("are those of hosts that came up, also after others", async () => {
+    const { runtime, kept } = world();
+    const first = kept();
+    await runtime.runUntil(first.read());
+    await runtime.runUntil(first.keep("devstack1", { driver: "/mine", configFiles: ["/nova.conf"] }));
+    const second = kept();
+    await runtime.runUntil(second.read());
+    await runtime.runUntil(second.keep("devstack2", { configFiles: [] }));
+    expect(await runtime.runUntil(kept().read())).toEqual({
+      devstack1: { driver: "/mine", configFiles: ["/nova.conf"] },
+      devstack2: { configFiles: [] },
+    });
+  });
+
+  it("are all there when hosts come up at once, whichever write takes longest", async () => {
+    const { runtime } = world();
+    const texts: string[] = [];
+    let wait = 100;
+    const files = {
+      ...runtime.files,
+      readIfPresent: async () => undefined,
+      write: async (_path: string, text: string) => {
+        wait -= 40;
+        await runtime.timers.sleep(wait);
+        texts.push(text);
+      },
+    };
+    const slow = new KeptHosts(files, { root: "/st" });
+    await runtime.runUntil(slow.read());
+    await runtime.runUntil(
+      Promise.all([slow.keep("devstack1", { configFiles: [] }), slow.keep("devstack2", { configFiles: [] })]),
+    );
+    expect(Object.keys(JSON.parse(texts.at(-1) ?? ""))).toEqual(["devstack1", "devstack2"]);
+  });
+
+  it("are not written again when nothing changed", async () => {
+    const { runtime, kept } = world();
+    const before = kept();
+    await runtime.runUntil(before.read());
+    await runtime.runUntil(before.keep("devstack1", { configFiles: [] }));
+    await runtime.runUntil(runtime.files.remove(PATH));
+    await runtime.runUntil(before.keep("devstack1", { configFiles: [] }));
+    expect(await runtime.runUntil(runtime.files.stat(PATH))).toBeUndefined();
+  });
+
+  for (const text of ["{", "[]", "null", '{"devstack1": {}}', '{"devstack1": {"driver": 1, "configFiles": []}}']) {
+    it(`are named, with what to do, when the file says ${text}`, async () => {
+      const { runtime, kept } = world();
+      await runtime.runUntil(runtime.files.write(PATH, text));
+      await expect(runtime.runUntil(kept().read())).rejects.toThrow(/hosts\.json.*remove it/);
+    });
+  }
+});

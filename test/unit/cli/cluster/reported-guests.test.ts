@@ -1,0 +1,10 @@
+import { expect, it } from "vitest";
+import { reportedGuests } from "../../../../src/cli/cluster/reported-guests.js";
+import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+it("leaves all hosts out where the conductor cannot be asked", async () => {
+  const runtime = createVirtualRuntime();
+  const directory = stateDir("/st", "/");
+  expect(await runtime.runUntil(reportedGuests(["devstack1"], { runtime, directory }))).toEqual(new Map());
+});

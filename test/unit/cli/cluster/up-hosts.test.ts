@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { HostSetting } from "../../../../src/cli/cluster/kept-hosts.js";
+import { UpHosts } from "../../../../src/cli/cluster/up-hosts.js";
+import type { AgentPlan } from "../../../../src/cluster/local/agent-process.js";
+import type { HostProcess } from "../../../../src/conductor/methods/hosts.js";
+
+const PLAIN: HostSetting = { configFiles: [] };
+
+function aProcess(host: string, more: Partial<HostProcess> = {}): HostProcess {
+  const nothing = { pid: 1, driver: null, since: 0, reason: "", exitCode: null, log: null };
+  return { host, state: "serving", process: "own", ...nothing, ...more };
+}
+
+let running: Map<string, HostProcess>;
+let kept: Map<string, HostSetting>;
+let additions: Map<string, { hosts: readonly string[]; setting: HostSetting }>;
+let answers: object[];
+let opened: string[];
+let added: AgentPlan[];
+let hosts: UpHosts;
+
+beforeEach(() => {
+  running = new Map(["h1", "h2"].map((host) => [host, aProcess(host)]));
+  kept = new Map(["control-plane", "h1", "h2", "h3"].map((host) => [host, PLAIN]));
+  additions = new Map();
+  [answers, opened, added] = [[], [], []];
+  const plansOf = (of: ReadonlyMap<string, HostSetting>): readonly AgentPlan[] =>
+    [...of].map(([name, { driver = null, options = [] }]) => ({ name, hosts: [name], args: options, driver }));
+  const supervisor: ReturnType<ConstructorParameters<typeof UpHosts>[0]["supervisor"]> = {
+    get statuses() {
+      return ["control-plane", "pool-1", ...running.keys()].map((name) => {
+        return { name, state: "ready" as const, detail: "", pid: 1, exitCode: null, since: 0 };
+      });
+    },
+    get hosts() {
+      return [...running.values()];
+    },
+    host: (name) => running.get(name),
+    control: async (host, action) => {
+      const state = action === "start" ? "serving" : action === "stop" ? "stopped" : "killed";
+      const found = running.get(host);
+      return found === undefined ? undefined : { ...found, state };
+    },
+    add: (plans) => {
+      added.push(...plans);
+      for (const { name } of plans) {
+        running.set(name, aProcess(name, { state: "starting" }));
+      }
+    },
+    forget: (host) => void running.delete(host),
+    tell: (message) => void answers.push(message),
+  };
+  hosts = new UpHosts({
+    supervisor: () => supervisor,
+    kept: {
+      get hosts() {
+        return [...kept.keys()];
+      },
+      get: (host) => kept.get(host),
+      keep: async (host, setting) => void kept.set(host, setting),
+      forget: async (host) => void kept.delete(host),
+    },
+    plansOf,
+    readAddition: async (id) => {
+      const found = additions.get(id);
+      if (found === undefined) {
+        throw new Error("there is no such addition");
+      }
+      return found;
+    },
+    onStarted: async (host) => void opened.push(host),
+  });
+});
+
+async function ask(command: string, subject = ""): Promise<unknown> {
+  await hosts.take({ type: "host-command", id: 7, command, subject });
+  return answers.at(-1);
+}
+
+describe("what up does for operators", () => {
+  it("lists what runs, and what is known and does not", async () => {
+    expect(await ask("list")).toMatchObject({
+      id: 7,
+      result: [
+        { host: "h1", state: "serving" },
+        { host: "h2", state: "serving" },
+        { host: "h3", state: "stopped", process: null, reason: "compute-cluster up was started without this host" },
+      ],
+    });
+  });
+
+  it("starts a host that it was started without, with what it had, and lets servers in again", async () => {
+    expect(await ask("start", "h3")).toMatchObject({ result: { host: "h3", state: "serving" } });
+    expect(added.map(({ name }) => name)).toEqual(["h3"]);
+    expect(opened).toEqual(["h3"]);
+  });
+
+  it("does nothing to one that is down already, and knows nothing of others", async () => {
+    expect(await ask("kill", "h3")).toMatchObject({ result: { state: "stopped" } });
+    expect(await ask("kill", "h4")).toEqual({ type: "host-answer", id: 7, result: null });
+    expect(await ask("start", "control-plane")).toMatchObject({ result: null });
+    expect(added).toEqual([]);
+  });
+
+  it("adds hosts, keeps them for the next start, and does not start them twice", async () => {
+    additions.set("a", { hosts: ["x1", "x2"], setting: { configFiles: [], options: ["a=b"] } });
+    expect(await ask("add", "a")).toMatchObject({ result: ["x1", "x2"] });
+    expect(kept.get("x2")).toEqual({ configFiles: [], options: ["a=b"], added: true });
+    expect(await ask("add", "a")).toMatchObject({ result: ["x1", "x2"] });
+    expect(added.map(({ name }) => name)).toEqual(["x1", "x2"]);
+  });
+
+  it("refuses to add what is there with other settings, what is called as a process, and what nobody wrote", async () => {
+    additions.set("other", { hosts: ["h1"], setting: { configFiles: ["/other.conf"] } });
+    additions.set("pool", { hosts: ["pool-1"], setting: PLAIN });
+    expect(await ask("add", "other")).toMatchObject({ error: expect.stringContaining("h1 is there already") });
+    expect(await ask("add", "pool")).toMatchObject({ error: expect.stringContaining("pool-1 is what a process") });
+    expect(await ask("add", "none")).toMatchObject({ error: "there is no such addition" });
+    expect(added).toEqual([]);
+  });
+
+  it("forgets a host, also for the next start", async () => {
+    expect(await ask("forget", "h2")).toMatchObject({ result: null });
+    expect([running.has("h2"), kept.has("h2")]).toEqual([false, false]);
+  });
+
+  it("answers nothing to messages that are none of these", async () => {
+    await hosts.take({ type: "component", state: "ready" });
+    await hosts.take(null);
+    expect(answers).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { summaryText } from "../../../../src/cli/cluster/summary-text.js";
+import type { CloudSession } from "../../../../src/cluster/local/cloud-session.js";
+import { clusterSummary } from "../../../../src/cluster/local/cluster-summary.js";
+import { fillStore, serverId } from "../../../fixtures/large-cloud.js";
+import { ApiWorld } from "../compute/api-world.js";
+
+async function cloudOf(hosts: number) {
+  const world = await ApiWorld.open();
+  fillStore(world.store, { hosts, servers: hosts });
+  const asked: string[] = [];
+  const session: CloudSession = {
+    request: async (service, method, path, version) => {
+      asked.push(path);
+      const url = `/${service}/v2.1${path}`;
+      return (await world.ask({ method, url, version: Number(version.slice("2.".length)) })).json();
+    },
+  };
+  return { world, session, asked };
+}
+
+it("says in three requests what many hosts come to", async () => {
+  const { world, session, asked } = await cloudOf(60);
+  world.store.services.update(1, { forcedDown: true });
+  world.store.services.update(2, { disabled: true });
+  world.store.instances.save(serverId(0), { vmState: "error" });
+  const summary = await clusterSummary(session, 50);
+  expect(summary).toMatchObject({ hosts: 60, down: ["host-0"], disabled: ["host-1"], serversInError: 1 });
+  expect(summary?.usages.VCPU).toEqual({ used: 0, total: 60_000 });
+  expect(asked).toHaveLength(3);
+});
+
+it("of few hosts there is none", async () => {
+  expect(await clusterSummary((await cloudOf(3)).session, 3)).toBeNull();
+});
+
+it("names some of the hosts that are down, and counts the others", () => {
+  const down = Array.from({ length: 30 }, (_, number) => `h${number}`);
+  const amount = { used: 1, total: 2 };
+  const usages = { VCPU: amount, MEMORY_MB: amount, DISK_GB: amount };
+  const rest = { disabled: [], usages, runningGuests: 4, serversInError: 1000, moreInError: true };
+  const text = summaryText({ hosts: 100, down, ...rest });
+  expect(text).toContain("hosts: 100, 70 up\ndown: 30 (h0, h1,");
+  expect(text).toContain("h19 and 10 more)\ndisabled: none\nVCPU: 1 of 2 used");
+  expect(text).toContain("servers in error: 1000 or more");
+});

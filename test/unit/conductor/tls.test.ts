@@ -1,0 +1,121 @@
+import { connect } from "node:net";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type KeyPair, makeAuthority, makeServerCertificate } from "../../../src/cli/cluster/tls/make-certificates.js";
+import { openSocket } from "../../../src/conductor/open-socket.js";
+import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
+import type { Listener, ServerTls } from "../../../src/runtime/server.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+
+const { logger } = createVirtualRuntime();
+const DAY = 86_400_000;
+const FOR_YEARS = { from: Date.now() - DAY, until: Date.now() + 1_000 * DAY };
+
+let authority: KeyPair;
+let good: KeyPair;
+beforeAll(async () => {
+  authority = await makeAuthority("CA", FOR_YEARS);
+  good = await makeServerCertificate(authority, ["127.0.0.1"], FOR_YEARS);
+});
+
+async function listen(tls?: ServerTls): Promise<Listener> {
+  const listener = await createNodeRuntime({ logger }).servers.listen({
+    port: 0,
+    services: { "/api": async ({ baseUrl }) => ({ status: 200, headers: {}, body: baseUrl }) },
+    sockets: { "/conductor": (socket, { origin }) => void socket.send(origin) },
+    ...(tls && { tls }),
+  });
+  onTestFinished(() => listener.close(0));
+  return listener;
+}
+
+function agentOf(listener: Listener, ca = authority.cert) {
+  const trusted = new Map([[listener.url, { verify: true, ca }]]);
+  const runtime = createNodeRuntime({ logger, trusted });
+  onTestFinished(() => runtime.http.close());
+  return runtime;
+}
+
+/** What the agent is told of the control plane: where it found it, or why not. */
+async function join(url: string, listener: Listener, ca?: string): Promise<string> {
+  const limits = { timeout: 10_000, signal: new AbortController().signal };
+  try {
+    const socket = await openSocket(`${url}/conductor`, "token", agentOf(listener, ca), limits);
+    const heard = await new Promise<string>((resolve) => socket.onMessage(resolve));
+    socket.terminate();
+    return heard;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe("a control plane behind TLS", () => {
+  it("is reached by agents that have its CA, and knows how: WebSocket and HTTP", async () => {
+    const listener = await listen(good);
+    expect(listener.url).toBe(`https://127.0.0.1:${listener.port}`);
+    expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toBe(listener.url);
+    const { http } = agentOf(listener);
+    expect((await http.request({ method: "GET", url: `${listener.url}/api` })).body).toBe(`${listener.url}/api`);
+  });
+
+  it("is not trusted with a certificate of another authority, though of the same name", async () => {
+    const other = await makeAuthority("CA", FOR_YEARS);
+    const listener = await listen(good);
+    expect(await join(`wss://127.0.0.1:${listener.port}`, listener, other.cert)).toMatch(
+      /^ConductorUnreachable: no TLS with the control plane at wss:.*no authority that is trusted here.*cafile/,
+    );
+    const { http } = agentOf(listener, other.cert);
+    await expect(http.request({ method: "GET", url: listener.url })).rejects.toThrow(
+      /no authority that is trusted here/,
+    );
+  });
+
+  it("is not trusted with a certificate that has expired, or is not valid yet", async () => {
+    const late = await listen(
+      await makeServerCertificate(authority, ["127.0.0.1"], { from: Date.now() - 2 * DAY, until: Date.now() - DAY }),
+    );
+    expect(await join(`wss://127.0.0.1:${late.port}`, late)).toMatch(/has expired.*--renew.*CERT_HAS_EXPIRED/);
+    const early = await listen(
+      await makeServerCertificate(authority, ["127.0.0.1"], { from: Date.now() + DAY, until: Date.now() + 2 * DAY }),
+    );
+    expect(await join(`wss://127.0.0.1:${early.port}`, early)).toMatch(/not valid yet.*clock.*CERT_NOT_YET_VALID/);
+  });
+
+  it("is not trusted with a certificate for other names, which are told", async () => {
+    const listener = await listen(await makeServerCertificate(authority, ["control.test", "192.0.2.2"], FOR_YEARS));
+    expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toMatch(
+      /its certificate is for other names: .*127\.0\.0\.1 is not in.*192\.0\.2\.2; ask it by a name of the certificate/,
+    );
+  });
+
+  it("tells a client that speaks plain HTTP what to do", async () => {
+    const listener = await listen(good);
+    const plain = listener.url.replace("https", "http");
+    expect(await join(plain.replace("http", "ws"), listener)).toMatch(
+      /at ws:\S+: that port speaks TLS: name it by wss:\S+, with its CA in \[conductor\] cafile/,
+    );
+    const answer = await agentOf(listener).http.request({ method: "GET", url: `${plain}/api` });
+    expect([answer.status, answer.body]).toEqual([400, expect.stringContaining("speaks TLS")]);
+  });
+
+  it("ends although a client keeps silent, another speaks no protocol, and a third stops in its handshake", async () => {
+    const listener = await listen(good);
+    const ended = ["", "\x16\x03\x01\x02", "\x00\x01\x02"].map(async (text) => {
+      const socket = connect(listener.port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
+      socket.write(text);
+      return () =>
+        new Promise<void>((resolve) => (socket.destroyed ? resolve() : socket.once("close", () => resolve())));
+    });
+    const closed = await Promise.all(ended);
+    await listener.close(0);
+    await Promise.all(closed.map((each) => each()));
+  });
+});
+
+it("a port without TLS is told from one with it", async () => {
+  const listener = await listen();
+  expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toMatch(
+    /no TLS with the control plane at wss:.*what answers there speaks no TLS: ask it with http:\/\/ or ws:\/\//,
+  );
+});
