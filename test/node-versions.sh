@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the unit tests, and a cluster of the built programs, on other releases of Node than the one at hand:
+# Runs unit tests and scenarios, a cluster of the built programs, and simulated seeds, whose traces must be those of the Node at
+# hand, on other releases of Node:
 #   test/node-versions.sh [version...]
 # npm's package `node` brings them, into a folder for temporary files where the next run finds them.
 set -euo pipefail
@@ -7,18 +8,31 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export NO_COLOR=1
 [ $# -gt 0 ] || set -- 22.23.3 24.21.0 26.10.0
 
+# Seeds and the hashes of their traces, as one Node has them.
+traces() {
+  { "$1" dist/test/simulator/run.js --seed 1 --seeds 4 --json || true; } | grep -oE '"(seed|hash)":"?[0-9a-f]+' | paste - - | sort
+}
+npm run --silent build && npx tsc -p tsconfig.bench.json
+expected=$(traces node)
+[ "$(wc -l <<<"$expected")" = 4 ] || { echo "no seeds were simulated: $expected"; exit 1; }
+
 for version in "$@"; do
   folder="${TMPDIR:-/tmp}/compute-agent-node-$version"
   node="$folder/node_modules/node/bin/node"
   log="$folder/tests.log"
-  [ -x "$node" ] || npm install --prefix "$folder" --loglevel error --no-audit --no-fund "node@$version"
+  [ -x "$node" ] || npm install --prefix "$folder" --loglevel error --no-audit --no-fund "node@$version" || {
+    echo "Node $version cannot be had from the registry, and was not tried"
+    continue
+  }
 
   # Programs that tests start run on the tests' own Node.
   run() { "$node" node_modules/vitest/vitest.mjs run --reporter dot "$@" >"$log" 2>&1 || { cat "$log"; exit 1; }; }
   began=$SECONDS
-  run --project unit
-  unit=$(grep -E '^ +Tests +.*passed' "$log" | sed 's/^ *Tests *//')
+  run --project unit --project scenario
+  passed=$(grep -E '^ +Tests +.*passed' "$log" | sed 's/^ *Tests *//')
   run --project process test/process/up.test.ts -t "starts hosts of its own, stops all of them on Ctrl-C"
   grep -qE '^ +Tests +1 passed' "$log" || { echo "no cluster was started"; exit 1; }
-  echo "Node $("$node" --version): unit tests $unit; a cluster serves and stops; $((SECONDS - began)) s"
+  found=$(traces "$node")
+  [ "$found" = "$expected" ] || { diff <(echo "$expected") <(echo "$found") || true; echo "seeds do otherwise on Node $version"; exit 1; }
+  echo "Node $("$node" --version): $passed in one process; a cluster serves and stops; 4 seeds do the same; $((SECONDS - began)) s"
 done

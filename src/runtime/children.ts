@@ -18,6 +18,8 @@ export interface Child {
   readonly exited: Promise<ChildExit>;
   /** JSON messages that the child sends to its parent. */
   onMessage(listener: (message: unknown) => void): void;
+  /** Sends a JSON message to the child; one that has ended, or is about to, does not get it. */
+  send(message: object): void;
   signal(name: "SIGTERM" | "SIGKILL" | "SIGHUP"): void;
 }
 

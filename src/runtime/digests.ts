@@ -1,7 +1,16 @@
-/** One-way functions over UTF-8 text. Pure: equal input gives equal output, in every implementation. */
+/** A digest of bytes that come in parts. */
+interface RunningDigest {
+  update(bytes: Uint8Array): void;
+  /** Lower-case hex; once. */
+  hex(): string;
+}
+
+/** One-way functions over UTF-8 text and bytes. Pure: equal input gives equal output, in every implementation. */
 export interface Digests {
   /** Lower-case hex. */
   sha224(text: string): string;
   /** Lower-case hex. */
   sha256(text: string): string;
+  /** The digest of bytes that come piece by piece. */
+  running(algorithm: "md5" | "sha512"): RunningDigest;
 }

@@ -1,4 +1,6 @@
-/** UTF-8 files, by absolute path. Every method rejects with {@link FileFailure}; what writes a file creates its folder. */
+import type { Bytes } from "./transfers.js";
+
+/** Files of UTF-8 text and of bytes, by absolute path. Every method rejects with {@link FileFailure}; what writes a file creates its folder. */
 export interface Files {
   read(path: string): Promise<string>;
   /** Like {@link read}, but `undefined` when there is no such file. */
@@ -10,6 +12,17 @@ export interface Files {
   write(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
   /** Creates, as a whole as {@link write} does; `EEXIST` when it is there. */
   create(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
+  /** The bytes of a file, read as they are asked for. */
+  readBytes(path: string): Promise<Bytes>;
+  /**
+   * Replaces as {@link write} does, once all bytes are there, and returns how many. What the stream throws, or the signal's
+   * reason, is thrown, and leaves what was there.
+   */
+  writeBytes(
+    path: string,
+    bytes: Bytes,
+    options?: { readonly mode?: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<number>;
   /** A machine that loses its power may leave a part of the text. */
   append(path: string, text: string): Promise<void>;
   /** A sparse file of `bytes` size. */

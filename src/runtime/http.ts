@@ -1,3 +1,5 @@
+import { tlsFailure } from "./tls-failure.js";
+
 export type HttpMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 export interface HttpRequest {
@@ -40,9 +42,13 @@ export class HttpConnectFailure extends Error {
   override readonly name = "HttpConnectFailure";
   readonly url: string;
   readonly code: string;
+  /** What is wrong with its certificate or its TLS, and what to do; undefined: something else is. */
+  readonly tls: string | undefined;
 
   constructor(url: string, code: string, options?: ErrorOptions) {
-    super(`no answer from ${withoutUserInfo(url)}: ${code}`, options);
+    const tls = tlsFailure(code, options?.cause);
+    super(`no answer from ${withoutUserInfo(url)}: ${code}${tls === undefined ? "" : `: ${tls}`}`, options);
+    this.tls = tls;
     this.url = withoutUserInfo(url);
     this.code = code;
   }

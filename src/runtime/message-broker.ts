@@ -110,6 +110,11 @@ export class Unroutable extends Error {
   override readonly name = "Unroutable";
 }
 
+/** There was no connection in time: it was never sent. */
+export class Unsent extends Error {
+  override readonly name = "Unsent";
+}
+
 export class Unconfirmed extends Error {
   override readonly name = "Unconfirmed";
 }

@@ -6,6 +6,8 @@ import type { Socket } from "./socket.js";
 export interface Servers {
   /** @throws {AddressInUse} the port is taken. @throws {AddressUnusable} */
   listen(options: ListenOptions): Promise<Listener>;
+  /** Calls `action` once, when every request that has arrived by now is with its service. */
+  afterArrivals(action: () => void): void;
 }
 
 export interface ListenOptions {
@@ -17,9 +19,18 @@ export interface ListenOptions {
   readonly services: Readonly<Record<string, ServiceHandler>>;
   /** Paths that take WebSockets. Any other path is answered with 404. */
   readonly sockets?: Readonly<Record<string, SocketAcceptor>>;
+  /** Speaks TLS, and refuses what does not. Absent: plain HTTP. */
+  readonly tls?: ServerTls;
   readonly limits?: Partial<ListenLimits>;
   /** Default: {@link plainRefusal}. */
   readonly refuse?: Refuse;
+}
+
+/** PEM texts. */
+export interface ServerTls {
+  /** The server's certificate, and those between it and its authority. */
+  readonly cert: string;
+  readonly key: string;
 }
 
 export interface ListenLimits {
@@ -40,13 +51,18 @@ export interface ListenLimits {
  */
 export type SocketAcceptor = (
   socket: Socket,
-  upgrade: { readonly headers: Readonly<Record<string, string>>; readonly query: string },
+  upgrade: {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly query: string;
+    /** `http://host:port`, or `https://…`, as the client addressed it. */
+    readonly origin: string;
+  },
 ) => string | undefined;
 
 export interface Listener {
   readonly address: string;
   readonly port: number;
-  /** `http://address:port` */
+  /** `http://address:port`, or `https://…` */
   readonly url: string;
   /** Stops accepting, lets running requests end for at most `grace` ms (default 5,000), then cuts what is left. */
   close(grace?: number): Promise<void>;

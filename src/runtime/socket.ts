@@ -2,6 +2,8 @@
 export interface Socket {
   /** Queues a frame. Frames after {@link close} are dropped. */
   send(text: string): void;
+  /** Calls `action` when all that is ready to run has had its turn, and before anything is waited for. */
+  afterTurn(action: () => void): void;
   /** 1000 by default. */
   close(code?: number, reason?: string): void;
   /** Cuts the connection without a closing handshake. */

@@ -15,12 +15,15 @@ import {
   type Subscription,
   Unconfirmed,
   Unroutable,
+  Unsent,
 } from "../message-broker.js";
 import { AmqpConsumer } from "./amqp-consumer.js";
 import { codeOf, isFinalRefusal, messageOf, refusalOf } from "./amqp-refusal.js";
 
 /** Milliseconds that a publication waits for a connection. */
 const ACQUIRE_TIMEOUT = 5_000;
+/** The library's code for a publication that had no channel by then. */
+const NOT_CONNECTED = "TIMEOUT";
 
 /**
  * What is no RabbitMQ, such as its management's HTTP, announces frames of gigabytes; the library asks the socket for all of one,
@@ -106,7 +109,9 @@ class AmqpBroker implements MessageBroker {
       await this.#publisher.send(envelope, Buffer.from(body, "utf8"));
     } catch (error) {
       this.#returned.delete(messageId);
-      throw new Unconfirmed(`not confirmed by the broker: ${messageOf(error)}`);
+      throw codeOf(error) === NOT_CONNECTED
+        ? new Unsent(`not connected to the broker: ${messageOf(error)}`)
+        : new Unconfirmed(`not confirmed by the broker: ${messageOf(error)}`);
     }
     // What comes back is told right after its confirmation.
     await new Promise((resolve) => setImmediate(resolve));

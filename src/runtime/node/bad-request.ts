@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Refuse } from "../refusal.js";
+import type { ServiceResponse } from "../service.js";
 
 /** The answer to a request that could not even be parsed, by Node's error code; anything else is a plain 400. */
 const ANSWERS: Readonly<Record<string, readonly [status: number, reason: string]>> = {
@@ -17,8 +18,13 @@ export function answerBadRequest(refuse: Refuse, error: NodeJS.ErrnoException, c
     return;
   }
   const [status, reason] = ANSWERS[error.code ?? ""] ?? [400, "the request is not well-formed HTTP"];
-  const { headers, body } = refuse({ status, reason, requestId: `req-${randomUUID()}` });
+  const answer = refuse({ status, reason, requestId: `req-${randomUUID()}` });
+  connection.end(plainAnswer(answer), () => connection.destroy());
+}
+
+/** An answer as it goes over the wire, after which the connection ends. */
+export function plainAnswer({ status, headers, body }: ServiceResponse): string {
   const lines = Object.entries({ ...headers, "content-length": Buffer.byteLength(body), connection: "close" });
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines.map(([name, value]) => `${name}: ${value}`)];
-  connection.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => connection.destroy());
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
 }

@@ -3,7 +3,11 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Logger } from "../logger.js";
 import { Mounts, type Route } from "../mounts.js";
 import type { Refuse } from "../refusal.js";
-import type { ServiceHandler, ServiceResponse } from "../service.js";
+import type { ListenLimits } from "../server.js";
+import { BYTES, type ServiceHandler, type ServiceResponse } from "../service.js";
+import type { Bytes } from "../transfers.js";
+import { dropRest, endWhenIdle, sendBytes } from "./byte-bodies.js";
+import { sendPieces } from "./text-pieces.js";
 
 /** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
 const DROPPED_LIMITS = 8;
@@ -11,19 +15,32 @@ const DROPPED_LIMITS = 8;
 /** Bodies from here on are sent from a buffer of their own, not copied together with the header. */
 const COPIED_BYTES = 16_384;
 
-type Body = { readonly text: string } | "too large" | "broken off";
+type Body = { readonly text: string } | "too large" | "broken off" | "too slow";
+
+/** A body as a service is given it. */
+interface Taken {
+  readonly text: string;
+  readonly bytes?: Bytes;
+}
 
 /** Takes requests off the wire, hands them to the services and sends the answers. */
 export class HttpExchange {
   readonly #mounts: Mounts;
   readonly #bodyBytes: number;
+  readonly #requestTimeout: number;
   readonly #refuse: Refuse;
   readonly #logger: Logger;
   #draining = false;
 
-  constructor(services: Readonly<Record<string, ServiceHandler>>, bodyBytes: number, refuse: Refuse, logger: Logger) {
+  constructor(
+    services: Readonly<Record<string, ServiceHandler>>,
+    { bodyBytes, requestTimeout }: Pick<ListenLimits, "bodyBytes" | "requestTimeout">,
+    refuse: Refuse,
+    logger: Logger,
+  ) {
     this.#mounts = new Mounts(services);
     this.#bodyBytes = bodyBytes;
+    this.#requestTimeout = requestTimeout;
     this.#refuse = refuse;
     this.#logger = logger;
   }
@@ -34,25 +51,34 @@ export class HttpExchange {
   }
 
   serve(request: IncomingMessage, response: ServerResponse, listenerUrl: string): void {
-    if (!hasBody(request)) {
-      this.#reply(request, response, "", listenerUrl);
+    if (isBytes(request)) {
+      endWhenIdle(request, response, this.#requestTimeout);
+      this.#reply(request, response, { text: "", bytes: request }, listenerUrl);
       return;
     }
-    readBody(request, this.#bodyBytes, (body) => {
+    if (!hasBody(request)) {
+      this.#reply(request, response, { text: "" }, listenerUrl);
+      return;
+    }
+    readBody(request, { bytes: this.#bodyBytes, time: this.#requestTimeout }, (body) => {
       if (body === "broken off") {
         response.destroy();
+      } else if (body === "too slow") {
+        response.setHeader("connection", "close");
+        const reason = "the request was not sent in time";
+        this.#send(response, this.#refuse({ status: 408, reason, requestId: newRequestId() }));
       } else if (body === "too large") {
         const reason = `the body is larger than ${this.#bodyBytes} bytes`;
         response.setHeader("connection", "close");
         this.#send(response, this.#refuse({ status: 413, reason, requestId: newRequestId() }));
       } else {
-        this.#reply(request, response, body.text, listenerUrl);
+        this.#reply(request, response, body, listenerUrl);
       }
     });
   }
 
   /** Sends an answer that is there already at once: a turn of the event loop is a good part of a small request. */
-  #reply(request: IncomingMessage, response: ServerResponse, body: string, listenerUrl: string): void {
+  #reply(request: IncomingMessage, response: ServerResponse, body: Taken, listenerUrl: string): void {
     const route = this.#mounts.match(request.url ?? "/");
     if (!route) {
       const reason = "nothing is served at this path";
@@ -85,7 +111,7 @@ export class HttpExchange {
   #handle(
     route: Route,
     request: IncomingMessage,
-    body: string,
+    { text, bytes }: Taken,
     listenerUrl: string,
   ): ServiceResponse | Promise<ServiceResponse> {
     const { host } = request.headers;
@@ -94,13 +120,16 @@ export class HttpExchange {
       path: route.path,
       query: route.query,
       headers: flattenHeaders(request.headers),
-      body,
-      baseUrl: `${host ? `http://${host}` : listenerUrl}${route.mount}`,
+      body: text,
+      ...(bytes === undefined ? {} : { bytes }),
+      baseUrl: `${originOf(host, listenerUrl)}${route.mount}`,
     });
   }
 
-  #send(response: ServerResponse, { status, headers, body }: ServiceResponse): void {
-    if (this.#draining) {
+  #send(response: ServerResponse, { status, headers, body, pieces, bytes: stream }: ServiceResponse): void {
+    // Before the parser has come to its end, a request without a body looks like one with a rest to read.
+    const rest = hasBody(response.req) && dropRest(response.req, DROPPED_LIMITS * this.#bodyBytes);
+    if (this.#draining || rest) {
       response.setHeader("connection", "close");
     }
     try {
@@ -111,6 +140,17 @@ export class HttpExchange {
       if (status === 204 || status === 304) {
         response.writeHead(status, lines);
         response.end();
+        return;
+      }
+      if (stream !== undefined) {
+        response.writeHead(status, lines);
+        sendBytes(stream, response, this.#requestTimeout, this.#logger);
+        return;
+      }
+      if (pieces !== undefined) {
+        lines.push("content-length", String(pieces.reduce((bytes, piece) => bytes + Buffer.byteLength(piece), 0)));
+        response.writeHead(status, lines);
+        sendPieces(pieces, response, this.#requestTimeout);
         return;
       }
       const bytes = Buffer.byteLength(body);
@@ -133,6 +173,11 @@ export class HttpExchange {
   }
 }
 
+/** Where a client found the listener: by its Host header, or for want of one by the listener's own address. */
+export function originOf(host: string | undefined, listenerUrl: string): string {
+  return host ? `${listenerUrl.slice(0, listenerUrl.indexOf(":"))}://${host}` : listenerUrl;
+}
+
 /** Several values joined by `, `. */
 export function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const flat: Record<string, string> = {};
@@ -151,8 +196,17 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
 }
 
+/** What is not read into memory before a service asks for it. */
+function isBytes(request: IncomingMessage): boolean {
+  return hasBody(request) && request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === BYTES;
+}
+
 /** Calls back once. */
-function readBody(request: IncomingMessage, limit: number, done: (body: Body) => void): void {
+function readBody(
+  request: IncomingMessage,
+  { bytes: limit, time }: { readonly bytes: number; readonly time: number },
+  done: (body: Body) => void,
+): void {
   if (Number(request.headers["content-length"] ?? 0) > DROPPED_LIMITS * limit) {
     done("too large");
     return;
@@ -160,9 +214,11 @@ function readBody(request: IncomingMessage, limit: number, done: (body: Body) =>
   const parts: Buffer[] = [];
   let bytes = 0;
   let open = true;
+  const timer = setTimeout(() => finish("too slow"), time);
   const finish = (body: Body) => {
     if (open) {
       open = false;
+      clearTimeout(timer);
       done(body);
     }
   };

@@ -23,6 +23,8 @@ export function nodeChildren(): Children {
           child.once("error", () => resolve({ code: 1, signal: null }));
         }),
         onMessage: (listener) => void child.on("message", listener),
+        // With a callback a channel that closes meanwhile is no "error" of the child.
+        send: (message) => void (child.connected && child.send(message, () => undefined)),
         signal: (name) => void child.kill(name),
       };
     },

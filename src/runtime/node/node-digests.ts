@@ -8,6 +8,10 @@ function hex(algorithm: "md5" | "sha224" | "sha256", text: string): string {
 export const nodeDigests: Digests = {
   sha224: (text) => hex("sha224", text),
   sha256: (text) => hex("sha256", text),
+  running: (algorithm) => {
+    const hash = createHash(algorithm);
+    return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest("hex") };
+  },
 };
 
 /** MD5 of UTF-8 text, in lower-case hex: where hash rings put things, nothing secret. */

@@ -1,14 +1,30 @@
 import { randomBytes } from "node:crypto";
 import { watch } from "node:fs";
-import { appendFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { FileFailure, type FileStat, type Files } from "../files.js";
+import type { Bytes } from "../transfers.js";
 
 /** Names of files that {@link NodeFiles} has not finished; a killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
 
 /** What file systems answer that know no second names, as those that a virtual machine shares with its host. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
+
+/** Bytes that are read at a time. */
+const PART = 256 * 1024;
 
 /** Changes within this many milliseconds count as one. */
 const WATCH_DELAY = 10;
@@ -35,6 +51,40 @@ export class NodeFiles implements Files {
         await rm(unfinished);
       }),
     );
+  }
+
+  async readBytes(path: string): Promise<Bytes> {
+    const handle = await attempt(path, "read", () => open(path, "r"));
+    return partsOf(path, handle);
+  }
+
+  async writeBytes(
+    path: string,
+    bytes: Bytes,
+    { mode = 0o644, signal }: { readonly mode?: number; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<number> {
+    signal?.throwIfAborted();
+    const unfinished = besides(path);
+    const handle = await attempt(path, "write", () => inFolder(path, () => open(unfinished, "wx", mode)));
+    let written = 0;
+    try {
+      try {
+        for await (const part of bytes) {
+          signal?.throwIfAborted();
+          await attempt(path, "write", () => writeAll(handle, part));
+          written += part.length;
+        }
+        signal?.throwIfAborted();
+        await attempt(path, "write", () => handle.sync());
+      } finally {
+        await handle.close();
+      }
+      await attempt(path, "write", () => rename(unfinished, path));
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+    return written;
   }
 
   async append(path: string, text: string): Promise<void> {
@@ -129,13 +179,39 @@ async function written(
   mode: number,
   name: (unfinished: string) => Promise<void>,
 ): Promise<void> {
-  const unfinished = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+  const unfinished = besides(path);
   try {
     await inFolder(path, () => writeFile(unfinished, text, { mode, flag: "wx", flush: true }));
     await name(unfinished);
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error;
+  }
+}
+
+function besides(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+}
+
+async function writeAll(handle: FileHandle, part: Uint8Array): Promise<void> {
+  let done = 0;
+  while (done < part.length) {
+    done += (await handle.write(part, done, part.length - done)).bytesWritten;
+  }
+}
+
+async function* partsOf(path: string, handle: FileHandle): AsyncGenerator<Uint8Array> {
+  try {
+    for (;;) {
+      const part = Buffer.allocUnsafe(PART);
+      const { bytesRead } = await attempt(path, "read", () => handle.read(part, 0, PART));
+      if (bytesRead === 0) {
+        return;
+      }
+      yield part.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
   }
 }
 

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { hostname } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import type { Processes } from "../processes.js";
 
 export function nodeProcesses(): Processes {
@@ -7,9 +8,21 @@ export function nodeProcesses(): Processes {
   return { pid: process.pid, hostname: name, machine: `${name}:${bootId()}:${pidNamespace()}`, isAlive };
 }
 
-/** The kernel's id of this boot; elsewhere than on Linux the host name alone must do. */
+/**
+ * The kernel's id of this boot. Elsewhere than on Linux its network cards tell a machine from others of its name, and without
+ * any no process takes another for one of its machine.
+ */
 function bootId(): string {
-  return readIfThere("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown-boot";
+  return readIfThere("/proc/sys/kernel/random/boot_id")?.trim() ?? networkCards() ?? randomUUID();
+}
+
+/** Undefined: there are none. */
+function networkCards(): string | undefined {
+  const cards = Object.values(networkInterfaces())
+    .flatMap((interfaces = []) => interfaces)
+    .filter(({ internal, mac }) => !internal && !/^[0:]*$/.test(mac))
+    .map(({ mac }) => mac);
+  return cards.length === 0 ? undefined : [...new Set(cards)].sort().join("+");
 }
 
 /** The inode of the PID namespace, as `4026531836`; elsewhere than on Linux there is one only. */

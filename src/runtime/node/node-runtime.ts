@@ -3,32 +3,40 @@ import type { Runtime } from "../runtime.js";
 import { nodeClock } from "./node-clock.js";
 import { NodeFiles } from "./node-files.js";
 import { nodeProcesses } from "./node-processes.js";
+import { NodePrograms } from "./node-programs.js";
 import { nodeRandom } from "./node-random.js";
 import { NodeServers } from "./node-servers.js";
 import { nodeSockets } from "./node-sockets.js";
+import { nodeStreams } from "./node-streams.js";
 import { nodeTimers } from "./node-timers.js";
-import { type HttpTls, UndiciHttpClient } from "./undici-http-client.js";
+import { type HttpTls, type TrustedServers, UndiciHttpClient } from "./undici-http-client.js";
 
 export interface NodeRuntimeOptions {
   readonly logger: Logger;
   /** HTTP connections per origin. Default 32. */
   readonly connections?: number;
-  /** Of HTTPS. Default: certificates are checked against the system's authorities. */
+  /** How HTTPS connects. Default: certificates are checked against the system's authorities. */
   readonly tls?: HttpTls;
+  /** Servers that are checked otherwise, WebSockets among them. */
+  readonly trusted?: TrustedServers;
 }
 
 /** The real doors. */
 export function createNodeRuntime(options: NodeRuntimeOptions): Runtime {
-  const { logger, ...http } = options;
+  const { logger, ...connection } = options;
+  const http = new UndiciHttpClient(connection);
   return {
     clock: nodeClock(),
     timers: nodeTimers(),
     random: nodeRandom(),
-    http: new UndiciHttpClient(http),
+    http,
+    transfers: http,
     servers: new NodeServers(logger),
-    sockets: nodeSockets(logger),
+    sockets: nodeSockets(logger, options.trusted),
+    streams: nodeStreams(),
     files: new NodeFiles(),
     processes: nodeProcesses(),
+    programs: new NodePrograms(),
     logger,
   };
 }

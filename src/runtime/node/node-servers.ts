@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../listen-defaults.js";
@@ -14,8 +15,9 @@ import {
   type SocketAcceptor,
 } from "../server.js";
 import { answerBadRequest } from "./bad-request.js";
-import { flattenHeaders, HttpExchange } from "./http-exchange.js";
+import { flattenHeaders, HttpExchange, originOf } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
+import { onlyTls } from "./only-tls.js";
 
 /** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */
 const KEEP_ALIVE = 65_000;
@@ -32,13 +34,21 @@ export class NodeServers implements Servers {
     await listener.open();
     return listener;
   }
+
+  afterArrivals(action: () => void): void {
+    // Node hands out all that the system has for its sockets before it comes to these.
+    setImmediate(action);
+  }
 }
 
 class NodeListener implements Listener {
   readonly address: string;
   readonly #wantedPort: number;
   readonly #acceptors: Readonly<Record<string, SocketAcceptor>>;
+  readonly #scheme: "http" | "https";
   readonly #server: Server;
+  /** Cuts what is no HTTP connection yet. */
+  readonly #cut: () => void;
   readonly #sockets: WebSocketServer;
   readonly #exchange: HttpExchange;
   readonly #logger: Logger;
@@ -51,15 +61,26 @@ class NodeListener implements Listener {
     this.#acceptors = options.sockets ?? {};
     this.#logger = logger;
     const { refuse = plainRefusal } = options;
-    this.#exchange = new HttpExchange(options.services, limits.bodyBytes, refuse, logger);
+    this.#exchange = new HttpExchange(options.services, limits, refuse, logger);
     // Node looks for slow clients only once in this interval.
     const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
-    this.#server = createServer({
+    const settings = {
       headersTimeout: Math.min(limits.headersTimeout, limits.requestTimeout),
-      requestTimeout: limits.requestTimeout,
+      // The exchange sees to bodies: an image may take as long as it goes on coming.
+      requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE,
       connectionsCheckingInterval,
-    });
+    };
+    const { tls } = options;
+    this.#scheme = tls === undefined ? "http" : "https";
+    if (tls === undefined) {
+      this.#server = createServer(settings);
+      this.#cut = () => undefined;
+    } else {
+      const server = createTlsServer({ ...settings, ...tls, handshakeTimeout: settings.headersTimeout });
+      this.#server = server;
+      this.#cut = onlyTls(server, refuse, settings.headersTimeout);
+    }
     this.#server.maxConnections = limits.connections;
     this.#sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: limits.frameBytes });
     this.#server.on("request", (request, response) => {
@@ -81,7 +102,7 @@ class NodeListener implements Listener {
   }
 
   get url(): string {
-    return `http://${this.address.includes(":") ? `[${this.address}]` : this.address}:${this.#port}`;
+    return `${this.#scheme}://${this.address.includes(":") ? `[${this.address}]` : this.address}:${this.#port}`;
   }
 
   async open(): Promise<void> {
@@ -113,6 +134,7 @@ class NodeListener implements Listener {
         socket.terminate();
       }
       this.#server.closeAllConnections();
+      this.#cut();
     }, grace);
     await closed;
     clearTimeout(timer);
@@ -127,7 +149,8 @@ class NodeListener implements Listener {
       return;
     }
     const socket = new NodeSocket(this.#logger);
-    const refusal = acceptor(socket, { headers: flattenHeaders(request.headers), query });
+    const origin = originOf(request.headers.host, this.url);
+    const refusal = acceptor(socket, { headers: flattenHeaders(request.headers), query, origin });
     if (refusal !== undefined) {
       socket.abandon();
       refuseUpgrade(connection, 401, "Unauthorized", refusal);

@@ -56,6 +56,10 @@ export class NodeSocket implements Socket {
     });
   }
 
+  afterTurn(action: () => void): void {
+    setImmediate(() => this.#guard(action));
+  }
+
   close(code = 1000, reason = ""): void {
     this.#do((ws) => ws.close(code, closingReason(reason)));
   }

@@ -5,6 +5,7 @@ import { CLIENT_FRAME_BYTES } from "../listen-defaults.js";
 import type { Logger } from "../logger.js";
 import { type Socket, type Sockets, UpgradeRefused } from "../socket.js";
 import { NodeSocket } from "./node-socket.js";
+import { connectOptions, type HttpTls, type TrustedServers } from "./undici-http-client.js";
 
 /** Milliseconds for connecting and the opening handshake together. */
 const HANDSHAKE_TIMEOUT = 10_000;
@@ -12,24 +13,29 @@ const HANDSHAKE_TIMEOUT = 10_000;
 /** The most of a refusal's body that is kept. */
 const REFUSAL_BYTES = 64 * 1024;
 
-export function nodeSockets(logger: Logger): Sockets {
+/** @param trusted servers that are checked otherwise than against the system's authorities */
+export function nodeSockets(logger: Logger, trusted: TrustedServers = new Map()): Sockets {
   return {
-    connect: (url, options) => connect(url, logger, options),
+    connect: (url, options) => {
+      const tls = trusted.get(new URL(url.replace(/^ws/, "http")).origin);
+      return connect(url, logger, { ...options, ...(tls === undefined ? {} : { tls }) });
+    },
   };
 }
 
 async function connect(
   url: string,
   logger: Logger,
-  options: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},
+  options: Parameters<Sockets["connect"]>[1] & { readonly tls?: HttpTls },
 ): Promise<Socket> {
-  const { headers = {}, signal } = options;
+  const { headers = {}, signal, tls } = options;
   signal?.throwIfAborted();
   const ws = new WebSocket(url, {
     headers: { ...headers },
     perMessageDeflate: false,
     maxPayload: CLIENT_FRAME_BYTES,
     handshakeTimeout: HANDSHAKE_TIMEOUT,
+    ...(tls === undefined ? {} : connectOptions(tls)),
   });
   const abort = () => ws.terminate();
   signal?.addEventListener("abort", abort, { once: true });

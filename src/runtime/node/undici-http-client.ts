@@ -1,9 +1,12 @@
+import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import ask from "undici/lib/api/api-request.js";
 import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
+import type { Bytes, Transfer, TransferAnswer, Transfers } from "../transfers.js";
+import { IdleWatch } from "./idle-watch.js";
 
 /** PEM texts; absent: the system's authorities, and no certificate of one's own. */
 export interface HttpTls {
@@ -15,9 +18,14 @@ export interface HttpTls {
   readonly verify: boolean;
 }
 
+/** How servers are checked that have an authority of their own, by origin: `https://host:port`. */
+export type TrustedServers = ReadonlyMap<string, HttpTls>;
+
 export interface HttpClientOptions {
   /** Default: certificates are checked against the system's authorities. */
   readonly tls?: HttpTls;
+  /** Servers that are checked otherwise, by origin: `https://host:port`. */
+  readonly trusted?: TrustedServers;
   /** Open connections per origin; further requests wait for one. Default 32. */
   readonly connections?: number;
   /** Takes all requests instead of the client's own pools: undici's global dispatcher, which nock answers for. */
@@ -25,16 +33,18 @@ export interface HttpClientOptions {
 }
 
 /** Keep-alive pools, one an origin. */
-export class UndiciHttpClient implements HttpClient {
+export class UndiciHttpClient implements HttpClient, Transfers {
   readonly #pools = new Map<string, Pool>();
   readonly #connections: number;
   readonly #dispatcher: Dispatcher | undefined;
   readonly #tls: HttpTls | undefined;
+  readonly #trusted: TrustedServers;
 
   constructor(options: HttpClientOptions = {}) {
     this.#connections = options.connections ?? 32;
     this.#dispatcher = options.dispatcher;
     this.#tls = options.tls;
+    this.#trusted = options.trusted ?? new Map();
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
@@ -55,6 +65,39 @@ export class UndiciHttpClient implements HttpClient {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  async send({
+    method,
+    url,
+    headers = {},
+    body,
+    idle = DEFAULT_HTTP_TIMEOUT,
+    signal,
+  }: Transfer): Promise<TransferAnswer> {
+    signal?.throwIfAborted();
+    const watch = new IdleWatch(idle, () => new HttpTimeout(url, idle), signal);
+    const { origin, pathname, search } = new URL(url);
+    const source = body && watch.sent(body);
+    watch.wait();
+    try {
+      const answer = await ask.call(this.#dispatcher ?? this.#pool(origin), {
+        origin,
+        path: pathname + search,
+        method,
+        headers: { ...headers },
+        body: source === undefined ? null : Readable.from(source, { objectMode: false }),
+        signal: watch.signal,
+      });
+      return {
+        status: answer.statusCode,
+        headers: flatten(answer.headers),
+        body: received(url, answer.body, watch),
+      };
+    } catch (error) {
+      watch.end();
+      throw watch.reason ?? new HttpConnectFailure(url, codeOf(error), { cause: error });
     }
   }
 
@@ -82,10 +125,11 @@ export class UndiciHttpClient implements HttpClient {
     let pool = this.#pools.get(origin);
     if (!pool) {
       // The time-outs of single phases are off: one deadline covers waiting for a connection, the answer and its body.
+      const tls = this.#trusted.get(origin) ?? this.#tls;
       const limits = { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 };
       pool = new Pool(origin, {
         ...limits,
-        ...(this.#tls === undefined ? {} : { connect: connectOptions(this.#tls) }),
+        ...(tls === undefined ? {} : { connect: connectOptions(tls) }),
       });
       this.#pools.set(origin, pool);
     }
@@ -93,7 +137,17 @@ export class UndiciHttpClient implements HttpClient {
   }
 }
 
-function connectOptions({ verify, ...files }: HttpTls) {
+async function* received(url: string, body: Bytes, watch: IdleWatch): AsyncGenerator<Uint8Array> {
+  try {
+    yield* watch.received(body);
+  } catch (error) {
+    throw watch.reason ?? new HttpConnectFailure(url, codeOf(error), { cause: error });
+  } finally {
+    watch.end();
+  }
+}
+
+export function connectOptions({ verify, ...files }: HttpTls) {
   return { ...files, rejectUnauthorized: verify };
 }
 

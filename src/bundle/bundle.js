@@ -1,0 +1,51 @@
+// Puts each program and the packages it uses into few files, with what V8 compiles of them, so that it starts fast and needs
+// few packages installed.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { rolldown } from "rolldown";
+import { compile } from "./compile.js";
+
+const PROGRAMS = ["compute-agent", "compute-cluster"];
+const BIN = "dist/bin";
+const LIB = `${BIN}/lib`;
+
+/** Modules of others, which are known only when the program runs, are imported by the loader: see there. */
+function importByLoader(code, id) {
+  return id.includes("/node_modules/") ? null : code.replace(/\bimport\((?!["'])/g, "importModule(");
+}
+
+const bundle = await rolldown({
+  input: PROGRAMS.map((name) => `dist/src/cli/${name}.js`),
+  platform: "node",
+  // A binary for the platform comes with it.
+  external: ["libsql"],
+  plugins: [{ name: "import-module", transform: importByLoader }],
+  logLevel: "warn",
+});
+const { output } = await bundle.generate({ format: "cjs", entryFileNames: "[name].js", chunkFileNames: "[name].js" });
+await bundle.close();
+
+const loader = readFileSync(new URL("load.cjs", import.meta.url), "utf8");
+const hash = createHash("sha256").update(loader);
+for (const { fileName, code } of output) {
+  hash.update(`\0${fileName}\0${code}`);
+}
+const name = hash.digest("hex").slice(0, 16);
+const compiled = join(LIB, "compiled", `${name}-${process.version}-${process.platform}-${process.arch}`);
+
+if (!existsSync(compiled)) {
+  rmSync(BIN, { recursive: true, force: true });
+  mkdirSync(LIB, { recursive: true });
+  writeFileSync(`${BIN}/package.json`, '{ "type": "commonjs" }\n');
+  for (const { fileName, code } of output) {
+    writeFileSync(join(LIB, fileName), code);
+  }
+  writeFileSync(join(LIB, "load.js"), loader.replace("BUNDLE", name));
+  for (const program of PROGRAMS) {
+    writeFileSync(`${BIN}/${program}.js`, `#!/usr/bin/env node\nrequire("./lib/load.js").run("${program}");\n`, {
+      mode: 0o755,
+    });
+  }
+  await compile(BIN, compiled);
+}

@@ -1,0 +1,98 @@
+/** A promise that never settles: what somebody who is dead waits for. */
+export function never<T>(): Promise<T> {
+  return new Promise(() => {});
+}
+
+/**
+ * One life of something that shares its process with others. Killed, it gets nothing any more from what it waits for, as if its
+ * process had died; what it had begun to write is written first.
+ */
+export class Life {
+  readonly #end = new AbortController();
+  readonly #onKill = new Set<() => void>();
+  /** Work that cannot be cut in its middle. */
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  get alive(): boolean {
+    return !this.#end.signal.aborted;
+  }
+
+  /** Aborted by the end. */
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  kill(): void {
+    if (!this.alive) {
+      return;
+    }
+    this.#end.abort(new Error("the life that this was for has ended"));
+    for (const action of [...this.#onKill]) {
+      action();
+    }
+    this.#onKill.clear();
+  }
+
+  /** Calls `action` at the end; returns what forgets it. */
+  onKill(action: () => void): () => void {
+    this.#onKill.add(action);
+    return () => this.#onKill.delete(action);
+  }
+
+  /** The outcome of `work` if it begins and ends within this life; otherwise a promise that never settles. */
+  async whileAlive<T>(work: () => T | Promise<T>): Promise<T> {
+    if (!this.alive) {
+      return never();
+    }
+    try {
+      const result = await work();
+      return this.alive ? result : await never();
+    } catch (error) {
+      if (this.alive) {
+        throw error;
+      }
+      return never();
+    }
+  }
+
+  /** As {@link whileAlive}, for work that heeds a signal: the caller's, if it has one, and the end of this life abort it. */
+  bounded<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (signal === undefined) {
+      return this.whileAlive(() => work(this.signal));
+    }
+    return this.whileAlive(async () => {
+      // Not AbortSignal.any, of which a signal that lives long keeps something for each request.
+      const either = new AbortController();
+      const abort = () => either.abort(signal.reason);
+      if (signal.aborted) {
+        abort();
+      }
+      signal.addEventListener("abort", abort, { once: true });
+      const forget = this.onKill(() => either.abort(this.signal.reason));
+      try {
+        return await work(either.signal);
+      } finally {
+        forget();
+        signal.removeEventListener("abort", abort);
+      }
+    });
+  }
+
+  /** As {@link whileAlive}, for work that goes on to its end once it has begun; {@link quiet} waits for that. */
+  finished<T>(work: () => Promise<T>): Promise<T> {
+    return this.whileAlive(async () => {
+      const running = work();
+      this.#underWay.add(running);
+      try {
+        return await running;
+      } finally {
+        this.#underWay.delete(running);
+      }
+    });
+  }
+
+  /** Resolves when nothing of a life that has ended is under way any more. */
+  async quiet(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+}

@@ -1,0 +1,194 @@
+import type { FileStat, Files } from "./files.js";
+import type { HttpClient } from "./http.js";
+import type { Life } from "./life.js";
+import type { LogFields, Logger } from "./logger.js";
+import type { ProcessIdentity, Programs } from "./programs.js";
+import type { Runtime } from "./runtime.js";
+import type { Socket, Sockets } from "./socket.js";
+import type { Stream, Streams } from "./streams.js";
+import type { CancelTimer, Timers } from "./timers.js";
+import type { Bytes, Transfers } from "./transfers.js";
+
+/**
+ * The same doors, for one life: once it has ended, nothing goes out through them and nothing comes in. Timers do not fire, requests
+ * that wait are not sent, streams are closed, and a promise that is waited for never settles. A file that was being written is
+ * written to its end, and a program that was started runs on, as after `kill -9` of a process.
+ */
+export function mortalRuntime(runtime: Runtime, life: Life): Runtime {
+  return {
+    ...runtime,
+    timers: mortalTimers(runtime.timers, life),
+    http: mortalHttp(runtime.http, life),
+    transfers: mortalTransfers(runtime.transfers, life),
+    sockets: mortalSockets(runtime.sockets, life),
+    streams: mortalStreams(runtime.streams, life),
+    files: mortalFiles(runtime.files, life),
+    programs: mortalPrograms(runtime.programs, life),
+    logger: mortalLogger(runtime.logger, life),
+  };
+}
+
+function mortalTimers(timers: Timers, life: Life): Timers {
+  const after = (milliseconds: number, action: () => void): CancelTimer => {
+    if (!life.alive) {
+      return () => {};
+    }
+    const cancel = timers.after(milliseconds, () => {
+      forget();
+      action();
+    });
+    const forget = life.onKill(cancel);
+    return () => {
+      forget();
+      cancel();
+    };
+  };
+  return {
+    after,
+    sleep: (milliseconds, signal) =>
+      life.whileAlive(() => {
+        signal?.throwIfAborted();
+        return new Promise<void>((resolve, reject) => {
+          const abort = () => {
+            cancel();
+            reject(signal?.reason);
+          };
+          const cancel = after(milliseconds, () => {
+            signal?.removeEventListener("abort", abort);
+            resolve();
+          });
+          signal?.addEventListener("abort", abort, { once: true });
+        });
+      }),
+  };
+}
+
+function mortalHttp(http: HttpClient, life: Life): HttpClient {
+  return {
+    // One that waits for a connection must not go out later.
+    request: (request) => life.bounded(request.signal, (signal) => http.request({ ...request, signal })),
+    close: () => http.close(),
+  };
+}
+
+function mortalTransfers(transfers: Transfers, life: Life): Transfers {
+  return {
+    send: (transfer) =>
+      life.whileAlive(async () => {
+        const { body } = transfer;
+        // Its signal is the answer's, too, and outlives this.
+        const answer = await transfers.send({
+          ...transfer,
+          signal: transfer.signal === undefined ? life.signal : AbortSignal.any([transfer.signal, life.signal]),
+          ...(body === undefined ? {} : { body: partsWhile(body, life) }),
+        });
+        return { ...answer, body: partsWhile(answer.body, life) };
+      }),
+  };
+}
+
+/** Throws once the life has ended, so that who takes the parts ends too, and keeps none of them. */
+async function* partsWhile(bytes: Bytes, life: Life): AsyncGenerator<Uint8Array> {
+  for await (const part of bytes) {
+    life.signal.throwIfAborted();
+    yield part;
+  }
+  life.signal.throwIfAborted();
+}
+
+function mortalSockets(sockets: Sockets, life: Life): Sockets {
+  return {
+    connect: (url, options = {}) =>
+      life.bounded(options.signal, async (signal) => {
+        const socket: Socket = await sockets.connect(url, { ...options, signal });
+        const forget = life.onKill(() => socket.terminate());
+        socket.onClose(forget);
+        return socket;
+      }),
+  };
+}
+
+function mortalStreams(streams: Streams, life: Life): Streams {
+  return {
+    connect: (address, options = {}) =>
+      life.bounded(options.signal, async (signal) => {
+        const stream = await streams.connect(address, { signal });
+        if (!life.alive) {
+          stream.close();
+        }
+        return mortalStream(stream, life);
+      }),
+  };
+}
+
+function mortalStream(stream: Stream, life: Life): Stream {
+  const forget = life.onKill(() => stream.close());
+  return {
+    write: (data) => life.whileAlive(() => stream.write(data)),
+    read: (signal) => life.whileAlive(() => stream.read(signal)),
+    readLine: (signal) => life.whileAlive(() => stream.readLine(signal)),
+    close: () => {
+      forget();
+      stream.close();
+    },
+  };
+}
+
+function mortalFiles(files: Files, life: Life): Files {
+  return {
+    read: (path) => life.whileAlive(() => files.read(path)),
+    readIfPresent: (path) => life.whileAlive(() => files.readIfPresent(path)),
+    readBytes: (path) => life.whileAlive(async () => partsWhile(await files.readBytes(path), life)),
+    list: (path) => life.whileAlive(() => files.list(path)),
+    stat: (path): Promise<FileStat | undefined> => life.whileAlive(() => files.stat(path)),
+    write: (path, text, options) => life.finished(() => files.write(path, text, options)),
+    create: (path, text, options) => life.finished(() => files.create(path, text, options)),
+    writeBytes: (path, bytes, options) => life.finished(() => files.writeBytes(path, partsWhile(bytes, life), options)),
+    append: (path, text) => life.finished(() => files.append(path, text)),
+    truncate: (path, bytes) => life.finished(() => files.truncate(path, bytes)),
+    rename: (from, to) => life.finished(() => files.rename(from, to)),
+    remove: (path) => life.finished(() => files.remove(path)),
+    makeFolder: (path, options) => life.finished(() => files.makeFolder(path, options)),
+    watch: (folder, listener) => {
+      if (!life.alive) {
+        return () => {};
+      }
+      const stop = files.watch(folder, listener);
+      const forget = life.onKill(stop);
+      return () => {
+        forget();
+        stop();
+      };
+    },
+  };
+}
+
+function mortalPrograms(programs: Programs, life: Life): Programs {
+  return {
+    start: (options) => life.finished(() => programs.start(options)),
+    run: (options) => life.whileAlive(() => programs.run(options)),
+    look: (pid) => life.whileAlive(() => programs.look(pid)),
+    signal: (process, signal) => life.finished(() => programs.signal(process, signal)),
+    ended: (process: ProcessIdentity, signal) => life.bounded(signal, (either) => programs.ended(process, either)),
+  };
+}
+
+/** The dead are silent. */
+function mortalLogger(logger: Logger, life: Life): Logger {
+  const whileAlive =
+    (level: Exclude<keyof Logger, "child">) =>
+    (message: string, fields?: LogFields): void => {
+      if (life.alive) {
+        logger[level](message, fields);
+      }
+    };
+  return {
+    trace: whileAlive("trace"),
+    debug: whileAlive("debug"),
+    info: whileAlive("info"),
+    warn: whileAlive("warn"),
+    error: whileAlive("error"),
+    fatal: whileAlive("fatal"),
+    child: (fields) => mortalLogger(logger.child(fields), life),
+  };
+}

@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, open, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type ProcessIdentity,
+  ProgramFailure,
+  type ProgramResult,
+  type ProgramSignal,
+  type Programs,
+  type RunOptions,
+  type SeenProcess,
+  type StartOptions,
+} from "../programs.js";
+
+/** Characters of stdout, and of stderr, that are kept. */
+const MOST_OUTPUT = 1_048_576;
+
+/** Milliseconds between two looks at a process that another one started. */
+const LOOK = 20;
+
+/** Programs of a Linux machine, as /proc shows them. */
+export class NodePrograms implements Programs {
+  #boot: Promise<string> | undefined;
+
+  async start({ argv, cwd, env, logFile }: StartOptions): Promise<ProcessIdentity> {
+    const log = await attempt(`write ${logFile}`, async () => {
+      await mkdir(dirname(logFile), { recursive: true });
+      return open(logFile, "a", 0o600);
+    });
+    try {
+      const child = launch(argv, { cwd, env, stdio: ["ignore", log.fd, log.fd], detached: true });
+      await begun(child, argv);
+      child.unref();
+      const pid = child.pid ?? 0;
+      // Node reaps its children: one that has ended already has no entry any more.
+      return (await this.look(pid)) ?? { pid, started: "ended" };
+    } finally {
+      await log.close();
+    }
+  }
+
+  async run({ argv, cwd, env, signal }: RunOptions): Promise<ProgramResult> {
+    signal?.throwIfAborted();
+    const child = launch(argv, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: false });
+    const output = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name]?.setEncoding("utf8").on("data", (text: string) => {
+        output[name] = (output[name] + text).slice(0, MOST_OUTPUT);
+      });
+    }
+    const stop = () => child.kill("SIGKILL");
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+      await begun(child, argv);
+      const code = await closed;
+      signal?.throwIfAborted();
+      return { code, ...output };
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  async look(pid: number): Promise<SeenProcess | undefined> {
+    if (!Number.isSafeInteger(pid) || pid <= 0) {
+      return undefined;
+    }
+    const [stat, command] = [await readIfThere(`/proc/${pid}/stat`), await readIfThere(`/proc/${pid}/cmdline`)];
+    if (stat === undefined || command === undefined) {
+      return undefined;
+    }
+    // The command stands in parentheses and may hold any character; the state is the third field, the start the 22nd.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [state, ticks] = [fields[0], fields[19]];
+    if (state === "Z" || state === "X" || ticks === undefined) {
+      return undefined;
+    }
+    this.#boot ??= readIfThere("/proc/sys/kernel/random/boot_id").then((id) => id?.trim() ?? "unknown-boot");
+    return { pid, started: `${await this.#boot}:${ticks}`, argv: command.replace(/\0$/, "").split("\0") };
+  }
+
+  async signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean> {
+    if (!(await this.#lives(process))) {
+      return false;
+    }
+    return attempt(`signal process ${process.pid}`, async () => {
+      try {
+        return globalThis.process.kill(process.pid, signal);
+      } catch (error) {
+        if (codeOf(error) === "ESRCH") {
+          return false;
+        }
+        throw error;
+      }
+    });
+  }
+
+  async ended(process: ProcessIdentity, signal?: AbortSignal): Promise<void> {
+    while (await this.#lives(process)) {
+      try {
+        await sleep(LOOK, undefined, signal === undefined ? {} : { signal });
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error;
+      }
+    }
+  }
+
+  async #lives({ pid, started }: ProcessIdentity): Promise<boolean> {
+    return (await this.look(pid))?.started === started;
+  }
+}
+
+function launch(
+  argv: readonly string[],
+  options: {
+    readonly cwd: string | undefined;
+    readonly env: Readonly<Record<string, string>> | undefined;
+    readonly stdio: ("ignore" | "pipe" | number)[];
+    readonly detached: boolean;
+  },
+): ChildProcess {
+  const [program = "", ...rest] = argv;
+  return spawn(program, rest, {
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    env: { ...process.env, ...options.env },
+    stdio: options.stdio,
+    detached: options.detached,
+  });
+}
+
+/** @throws {ProgramFailure} */
+async function begun(child: ChildProcess, argv: readonly string[]): Promise<void> {
+  await attempt(
+    `start ${argv[0]}`,
+    () =>
+      new Promise<void>((resolve, reject) => {
+        child.once("spawn", resolve);
+        child.once("error", reject);
+      }),
+  );
+}
+
+async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ProgramFailure(what, codeOf(error), { cause: error });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

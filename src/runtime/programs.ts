@@ -1,0 +1,64 @@
+/** A process that can be told from every other one, also from one that has its pid later. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Which boot of the machine, and which moment of it: opaque, no other process of this pid has it. */
+  readonly started: string;
+}
+
+/** A process as it is seen from outside. */
+export interface SeenProcess extends ProcessIdentity {
+  readonly argv: readonly string[];
+}
+
+export interface StartOptions {
+  /** The program, by path or as found in PATH, and its arguments. */
+  readonly argv: readonly string[];
+  /** Absolute. Default: the folder of this process. */
+  readonly cwd?: string;
+  /** Added to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Absolute path of the file that stdout and stderr are appended to; parents are made. */
+  readonly logFile: string;
+}
+
+export interface RunOptions {
+  readonly argv: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Kills the program. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ProgramResult {
+  /** Null: a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type ProgramSignal = "SIGTERM" | "SIGKILL" | "SIGHUP" | "SIGINT" | "SIGSTOP" | "SIGCONT";
+
+/** Programs of the machine, started and looked at. Every method rejects with {@link ProgramFailure}. */
+export interface Programs {
+  /** Starts a program that outlives this process, in a session of its own. */
+  start(options: StartOptions): Promise<ProcessIdentity>;
+  /** Runs a program to its end, which must come soon. What it prints is kept, up to 1 MiB of each. @throws the signal's reason. */
+  run(options: RunOptions): Promise<ProgramResult>;
+  /** The process that has this pid now; undefined: there is none, or it has ended and was not reaped. */
+  look(pid: number): Promise<SeenProcess | undefined>;
+  /** False: that process has ended, whoever has its pid now. */
+  signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean>;
+  /** Resolves soon after that process has ended, whoever started it. @throws the signal's reason. */
+  ended(process: ProcessIdentity, signal?: AbortSignal): Promise<void>;
+}
+
+export class ProgramFailure extends Error {
+  override readonly name = "ProgramFailure";
+  /** `ENOENT`, `EACCES`, `EPERM` … */
+  readonly code: string;
+
+  constructor(what: string, code: string, options?: ErrorOptions) {
+    super(`cannot ${what}: ${code === "ENOENT" ? "no such program or folder (ENOENT)" : code}`, options);
+    this.code = code;
+  }
+}
