@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { Journal, Outcome } from "./journal.js";
+import { type Asked, askedOf } from "./oracle/asked.js";
 
 /** A parsed body that may be walked into. */
 export interface Json {
@@ -11,6 +12,7 @@ export interface Json {
 export interface Answer {
   readonly status: number;
   readonly body: Json;
+  readonly requestId: string | null;
 }
 
 /** What a person is to the cloud: an entry of `clouds.yaml`. */
@@ -23,6 +25,8 @@ export interface ClientDoors {
   readonly without: readonly string[];
   /** Called for each answer of 500 and more. */
   readonly onFailure: (text: string) => void;
+  /** Called for each request about a server, when it is answered, or will not be. */
+  readonly onAsked: (asked: Asked) => void;
 }
 
 /** Longer than any request takes that will still be answered, in milliseconds. */
@@ -44,6 +48,15 @@ export class Client {
 
   /** A request to the Compute API. Null: there was no answer. */
   async ask(method: string, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
+    const answer = await this.#ask(method, path, body, version);
+    const asked = method === "GET" ? null : askedOf({ method, path, body }, answer);
+    if (asked !== null) {
+      this.#doors.onAsked(asked);
+    }
+    return answer;
+  }
+
+  async #ask(method: string, path: string, body: unknown, version: string): Promise<Answer | null> {
     try {
       if (this.#token === "") {
         await this.#authenticate();
@@ -118,7 +131,8 @@ export class Client {
       signal: AbortSignal.timeout(PATIENCE),
     });
     const text = await response.text();
-    return { status: response.status, body: (text === "" ? {} : JSON.parse(text)) as Json };
+    const content = (text === "" ? {} : JSON.parse(text)) as Json;
+    return { status: response.status, body: content, requestId: response.headers.get("x-openstack-request-id") };
   }
 }
 

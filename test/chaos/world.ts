@@ -12,6 +12,7 @@ import type { Dice } from "./dice.js";
 import { Host } from "./host.js";
 import { Journal } from "./journal.js";
 import type { ChaosOptions } from "./options.js";
+import type { Asked } from "./oracle/asked.js";
 import type { Violation } from "./violation.js";
 
 /** A control plane and agents as real processes, over a state directory of its own. */
@@ -24,6 +25,8 @@ export class World {
   readonly #without: readonly string[];
   /** What was seen while it happened: processes that ended by themselves, answers of 500 and more. */
   readonly seen: Violation[] = [];
+  /** What was asked for servers, in the order of the answers. */
+  readonly asked: Asked[] = [];
 
   constructor(options: ChaosOptions, dice: Dice) {
     this.directory = stateDir(mkdtempSync(join(tmpdir(), "compute-agent-chaos-")), process.cwd());
@@ -55,6 +58,7 @@ export class World {
       journal: this.journal,
       without: this.#without,
       onFailure: (what) => void this.seen.push({ subject: what, what }),
+      onAsked: (asked) => void this.asked.push(asked),
     });
   }
 

@@ -1,9 +1,9 @@
-import { test as propertyTest } from "@fast-check/vitest";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { Claim } from "../../src/agent/tracker/contract.js";
 import type { Instance } from "../../src/records/index.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";
+import { property } from "../fixtures/property.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT, type RequestFault } from "../fixtures/tracker-http.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
@@ -107,7 +107,7 @@ class Run {
 }
 
 describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in any weather", () => {
-  propertyTest.prop([plan], { numRuns: 60, seed: 20261121 })(
+  property([plan], { numRuns: 60, seed: 20261121 })(
     "used == reserved + Σ under the lock and after each pass; allocations == instances when it is over",
     async (steps) => {
       const world = await TrackerWorld.create();

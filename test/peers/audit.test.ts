@@ -1,10 +1,10 @@
-import { fc } from "@fast-check/vitest";
+import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { SomePlacement } from "../unit/audit/audit-world.js";
 import { FAULTS, HEALTHY } from "../unit/audit/planted-world.js";
 import { holds, planting } from "../unit/audit/property.js";
-import { quietLogger } from "./placement/quiet-logger.js";
 import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
 
 describe("the audit and Debian's real Placement", () => {

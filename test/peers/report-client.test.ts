@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createFixedAccess } from "../../src/placement/access/fixed-access.js";
+import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import {
   PlacementPciException,
   ResourceProviderCreationFailed,
   ResourceProviderUpdateConflict,
 } from "../../src/placement/errors.js";
 import type { PlacementRequestEvent } from "../../src/placement/placement-http.js";
-import { ReportClient } from "../../src/placement/report-client.js";
+import type { ReportClient } from "../../src/placement/report-client.js";
 import { editedAllocations, reshapeAllocations } from "../../src/placement/reshape.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
-import { quietLogger } from "./placement/quiet-logger.js";
+import { reportClientOf } from "../fixtures/world/report-client.js";
 import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
 
 function inventoryOf(total: number) {
@@ -55,12 +55,7 @@ describe("report client and Debian's real Placement", () => {
   });
 
   const newClient = (): ReportClient =>
-    new ReportClient({
-      ...runtime,
-      access: createFixedAccess({ endpoint: real?.url ?? "", token: "admin" }),
-      config: {},
-      observe: (event) => sent.push(event),
-    });
+    reportClientOf(real?.url ?? "", { ...runtime, observe: (event) => sent.push(event) });
   const taken = (): string[] => sent.splice(0).map(({ method, route }) => `${method} ${route}`);
   const report = async (client: ReportClient, uuid: string, name: string, extra: readonly string[] = []) => {
     const pass = await client.beginPass([uuid]);
@@ -137,7 +132,7 @@ describe("report client and Debian's real Placement", () => {
     expect((await client.getProviderTraits(uuid)).traits).toEqual(expect.arrayContaining(TRAITS));
   });
 
-  it("5.4, seed 001: evacuation's clean-up raises the generation of the destination only", async () => {
+  it("5.4: evacuation's clean-up raises the generation of the destination only", async () => {
     const [source, destination, instance] = [runtime.random.uuid(), runtime.random.uuid(), runtime.random.uuid()];
     const client = newClient();
     await report(client, source, "rec1");

@@ -1,22 +1,10 @@
-import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { access, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LocalCloud } from "./support/local-cloud.js";
-import { Operator } from "./support/operator.js";
+import { newDriver, run } from "./support/new-driver.js";
 import { Program } from "./support/program.js";
-
-const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-
-/** A command that ends by itself, with what it printed. */
-async function run(name: "compute-agent" | "compute-cluster", args: readonly string[]) {
-  const program = new Program(name, args);
-  const { code } = await program.exited;
-  return { code, stdout: program.stdout, stderr: program.stderr };
-}
 
 interface DrillRow {
   readonly operation: string;
@@ -24,23 +12,13 @@ interface DrillRow {
   readonly calls: string;
 }
 
-const FIXTURE = join(ROOT, "test/fixtures/process-driver");
-const TSC = join(ROOT, "node_modules/.bin/tsc");
-const execute = promisify(execFile);
-
 describe("the kit for authors of drivers", () => {
   let folder: string;
   let driver: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "driver-kit-"));
-    driver = join(folder, "my-driver");
-    const made = await run("compute-agent", ["driver", "new", "my-driver", "--in", folder]);
-    expect(made.code, made.stderr).toBe(0);
-    // What npm install would put there.
-    await mkdir(join(driver, "node_modules"));
-    await symlink(ROOT, join(driver, "node_modules/compute-agent"));
-    await execute(TSC, ["-p", driver]);
+    driver = await newDriver(folder);
   });
 
   afterAll(async () => {
@@ -65,41 +43,37 @@ describe("the kit for authors of drivers", () => {
     const file = join(copy, "dist/my-driver.js");
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace("await this.#guests.remove(uuid);", "await this.#guests.get(uuid);"));
-    const broken = await run("compute-agent", ["driver", "check", copy]);
+    const broken = await run("compute-agent", ["driver", "check", copy, "--only", "destroy-absent"]);
     expect(broken.code).toBe(1);
     expect(broken.stdout).toMatch(
-      /FAILED {2}8\.2 +destroy-absent\n +rule: +destroy of a guest that is not there is success/,
+      /FAILED {2}8\.2 +destroy-absent \d+ ms\n +rule: +destroy of a guest that is not there is success/,
     );
     expect(broken.stdout).toMatch(
       /found: destroy must succeed for a guest that is not there, but it threw InstanceNotFound/,
     );
   });
 
-  test("a driver in plain JavaScript, installed from its tarball, keeps the contract with processes for guests", async () => {
-    const project = join(folder, "project");
-    await mkdir(project);
-    await writeFile(join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
-    const { stdout } = await execute("npm", ["pack", FIXTURE, "--json", "--ignore-scripts"], { cwd: project });
-    const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: readonly { path: string }[] }];
-    expect(files.map(({ path }) => path).sort()).toEqual(["guests.js", "index.js", "package.json"]);
-    const flags = ["--offline", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--legacy-peer-deps"];
-    await execute("npm", ["install", `./${filename}`, ...flags], { cwd: project });
+  test("driver sample makes of the schema what driver new wrote, and an option that is added is in it", async () => {
+    const written = await readFile(join(driver, "nova.conf.sample"), "utf8");
+    const printed = await run("compute-agent", ["driver", "sample", driver]);
+    expect([printed.code, printed.stdout]).toEqual([0, written]);
 
-    const checked = await run("compute-agent", ["driver", "check", join(project, "node_modules/process-driver")]);
-    expect(checked.code, checked.stdout).toBe(0);
-  });
+    const copy = join(folder, "grown-driver");
+    await cp(driver, copy, { recursive: true, verbatimSymlinks: true });
+    const file = join(copy, "dist/index.js");
+    const text = await readFile(file, "utf8");
+    const added = `options: { slots: { type: "integer", default: 3, min: 1, help: "Room for guests." },`;
+    await writeFile(file, text.replace("options: {", added));
+    const sample = join(copy, "nova.conf.sample");
+    const again = await run("compute-agent", ["driver", "sample", copy, "--out", sample]);
+    expect([again.code, again.stdout, again.stderr]).toEqual([0, "", ""]);
+    const grown = "# Room for guests. (Integer of at least 1.)\n#slots = 3\n\n";
+    expect(await readFile(sample, "utf8")).toBe(written.replace("# CPUs of", `${grown}# CPUs of`));
 
-  test("it uses nothing of the package but its published types", async () => {
-    const project = join(folder, "typed");
-    await cp(FIXTURE, project, { recursive: true });
-    await mkdir(join(project, "node_modules"));
-    await symlink(ROOT, join(project, "node_modules/compute-agent"));
-    await symlink(join(ROOT, "node_modules/@types"), join(project, "node_modules/@types"));
-    const options =
-      "--noEmit --allowJs --checkJs --strict --module nodenext --target es2023 --skipLibCheck --types node";
-    await execute(TSC, [...options.split(" "), "index.js", "guests.js"], { cwd: project });
-    const sources = await Promise.all(["index.js", "guests.js"].map((name) => readFile(join(project, name), "utf8")));
-    expect(sources.join("\n")).not.toMatch(/^import .* from "compute-agent"/m);
+    await rm(join(copy, "dist"), { recursive: true });
+    const refused = await run("compute-agent", ["driver", "sample", copy, "--out", sample]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("has it been built? (npm run build)")]);
+    expect(await readFile(sample, "utf8")).toContain(grown);
   });
 
   describe("in a cluster", () => {
@@ -130,6 +104,9 @@ describe("the kit for authors of drivers", () => {
       expect(of("rebuild")).toMatchObject({ verdict: "ok", calls: "destroy, spawn" });
       expect(of("suspend")).toMatchObject({ verdict: "unsupported" });
       expect(of("live migrate")).toMatchObject({ verdict: "unsupported" });
+      expect(of("abort live migration")).toMatchObject({ verdict: "unsupported" });
+      // Its host has failed for that, and has come back.
+      expect(of("evacuate")).toMatchObject({ verdict: "ok" });
       expect(of("delete")).toMatchObject({ verdict: "ok", calls: "destroy" });
       const unknown = await run("compute-cluster", ["drill", "--only", "dance", "--state-dir", state]);
       expect([unknown.code, unknown.stderr]).toEqual([
@@ -138,24 +115,19 @@ describe("the kit for authors of drivers", () => {
       ]);
     });
 
-    test("--watch starts the agent again when the driver's files change, waits for a broken one to be mended, and the guests go on", async () => {
-      const agent = await cloud.startAgent("watched1", { args: ["--compute-driver", driver, "--watch"] });
-      const operator = new Operator(cloud);
-      const id = await operator.boot("vm1", { host: "watched1" });
-      await operator.serverIn(id, "ACTIVE");
-      const guest = join(cloud.stateDir, "agents/watched1/driver/guests", `${id}.json`);
-      const before = await readFile(guest, "utf8");
-      const file = join(driver, "dist/guests.js");
-      const right = await readFile(file, "utf8");
-      await writeFile(file, "export const Guests = ;\n");
-      await agent.printed(/SyntaxError[\s\S]*ended \(2\); it starts again when/);
-      await writeFile(file, right);
-      await agent.printed(/starts again when[\s\S]*has changed, the driver is loaded again[\s\S]*watched1 is serving/);
-      expect(await readFile(guest, "utf8")).toBe(before);
-      const stopped = await cloud.compute("POST", `/servers/${id}/action`, { "os-stop": null });
-      expect(stopped.status).toBe(202);
-      await operator.serverIn(id, "SHUTOFF");
+    test("2.4 g a host that was served by it refuses the default driver, and nothing is made for that one", async () => {
+      const agent = await cloud.startAgent("bound1", { args: ["--compute-driver", driver] });
       await agent.stop();
+      const refused = await run("compute-agent", ["--host", "bound1", "--state-dir", cloud.stateDir]);
+      expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("(driver-changed)")]);
+      expect(refused.stderr).toContain(`start the agent with --compute-driver ${driver}`);
+      await expect(access(join(cloud.stateDir, "hypervisors"))).rejects.toThrow("ENOENT");
+    });
+
+    test("up keeps the driver of each host, and says the whole command of another one", async () => {
+      const kept = JSON.parse(await readFile(join(cloud.stateDir, "hosts.json"), "utf8"));
+      expect(kept).toMatchObject({ devstack1: { driver }, devstack2: { driver } });
+      expect(up.stdout).toContain(`compute-cluster host add devstack3 --driver ${driver} --state-dir`);
     });
   });
 

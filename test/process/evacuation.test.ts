@@ -13,7 +13,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-describe("a host dies, its guest is evacuated, the host comes back (seed 001)", () => {
+describe("a host dies, its guest is evacuated, the host comes back", () => {
   let cloud: LocalCloud;
   let operator: Operator;
   const hypervisor = (host: string) => join(cloud.stateDir, "hypervisors", host);
@@ -55,7 +55,7 @@ describe("a host dies, its guest is evacuated, the host comes back (seed 001)", 
     expect(await exists(join(hypervisor("devstack2"), "domains", `${vm1}.xml`))).toBe(true);
     expect(await operator.held(vm1, hosts)).toEqual({ devstack2: M1_TINY });
     expect(await operator.migrations(vm1)).toMatchObject([{ status: "completed" }]);
-    // Seed 001: rewriting the consumer moves the generation of the provider that it keeps, not of the one it leaves.
+    // Rewriting the consumer moves the generation of the provider that it keeps, not of the one it leaves.
     expect((await operator.provider("devstack1")).generation).toBe(before.one.generation);
     expect((await operator.provider("devstack2")).generation).toBe(before.two.generation + 1);
     expect(await operator.forceDown("devstack1", false)).toBe(200);

@@ -174,8 +174,8 @@ for (const strategy of ["split", "doubled"] as const) {
 
 async function halfOn(lab: Lab, host: string): Promise<Record<string, Resources>> {
   const { uuid: root } = nodeOf(lab, host);
-  const { options } = await lab.prepare(host, { process: "observer" });
-  const pass = await lab.world.runUntil(options.placement.beginPass([root], { requestId: "req-test" }));
+  const { parts } = await lab.prepare(host, { process: "observer" });
+  const pass = await lab.world.runUntil(parts.placement.beginPass([root], { requestId: "req-test" }));
   const child = (pass.members(root) ?? []).find(({ parentUuid }) => parentUuid === root);
   if (!child) {
     throw new Error(`${host} has no device provider`);
@@ -195,4 +195,49 @@ async function bootWithDevice(lab: Lab, node: ComputeNode, half: Record<string, 
   };
   lab.controlPlane.conductor.bus.cast(node.host, "build_and_run_instance", request, "req-boot");
   await lab.world.runUntil(() => lab.instance(VM).vmState === "active");
+}
+
+const OVERTAKEN_AT = [
+  ["pre-migrating", "devstack1", "devstack2", "devstack1", "source"],
+  ["migrating", "devstack1", "devstack1", "devstack1", "source"],
+  ["post-migrating", "devstack2", "devstack2", "devstack2", "destination"],
+] as const;
+
+for (const [status, host, dies, returns, side] of OVERTAKEN_AT) {
+  scenario(
+    `6.2 a soft delete took a move in ${status}, whose agent died: its ${side} ends it with the delete`,
+    async (lab) => {
+      const agents = new Map<string, Awaited<ReturnType<Lab["start"]>>>();
+      for (const name of ["devstack1", "devstack2"]) {
+        agents.set(name, await lab.start(name, { operations: "real" }));
+      }
+      const killed = (name: string) => {
+        const agent = agents.get(name);
+        if (agent?.runtime.alive) {
+          lab.kill(agent);
+        }
+      };
+      const move = await prepareMove(lab);
+      lab.afterCall = () => {
+        if (statusOf(move) !== status || (status === "pre-migrating" && lab.instance(VM).migrationContext === null)) {
+          return undefined;
+        }
+        killed(dies);
+        killed(returns);
+        return new Promise<never>(() => {});
+      };
+      castPrep(move);
+      await lab.world.runUntil(() => agents.get(dies)?.runtime.alive === false);
+      lab.afterCall = () => undefined;
+      lab.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-soft-delete" });
+      await lab.world.advance(1_000);
+      await lab.start(returns, { operations: "real" });
+      await lab.world.runUntil(() => statusOf(move) === "error");
+      await lab.world.advance(1_000);
+      expect(lab.instance(VM)).toMatchObject({ host, vmState: "soft-delete", taskState: null });
+      const { s, d } = move;
+      const held = status === "post-migrating" ? { [d.uuid]: NEW } : { [s.uuid]: OLD };
+      expect(await heldBy(move)).toEqual({ instance: held, migration: {} });
+    },
+  );
 }

@@ -39,7 +39,15 @@ async function start(): Promise<Running> {
     call: () => Promise.reject(new Error("no agent here")),
     serves: () => false,
   };
-  const options = { runtime, digests: nodeDigests, store, bus, wake: () => undefined, serviceDownTime: 60 };
+  const options = {
+    runtime,
+    digests: nodeDigests,
+    imageFolder: "/glance",
+    store,
+    bus,
+    wake: () => undefined,
+    serviceDownTime: 60,
+  };
   const placement = { aggregateAddHost: async () => undefined, aggregateRemoveHost: async () => undefined };
   return { store, apis: createApis({ ...options, placement, deleteService: async () => undefined }) };
 }

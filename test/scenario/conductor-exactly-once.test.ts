@@ -1,9 +1,10 @@
-import { fc, test } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { AgentHandlers } from "../../src/conductor/port.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { type AgentInWorld, startInProcessConductor } from "../fixtures/in-process-conductor.js";
+import { property } from "../fixtures/property.js";
 
 const HOST = "devstack1";
 
@@ -33,7 +34,7 @@ function handlers(keep: (method: string, requestId: string) => void): AgentHandl
 }
 
 describe("calls and casts are carried out once, in order, whatever breaks", () => {
-  test.prop([fc.integer(), story], { numRuns: 40, seed: 20_260_821 })("over a random story", async (seed, steps) => {
+  property([fc.integer(), story], { numRuns: 40, seed: 20_260_821 })("over a random story", async (seed, steps) => {
     const world = new VirtualWorld({ seed });
     world.network.latency = 20;
     const cluster = await startInProcessConductor(world);

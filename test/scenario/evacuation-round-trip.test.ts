@@ -7,7 +7,7 @@ const VM = uuidOf(1);
 
 for (const wiped of [false, true]) {
   const name = wiped ? ", the hypervisor wiped in between" : "";
-  scenario(`3.1, seed 001: boot, kill -9, evacuate, start again${name}: one guest, one allocation`, async (lab) => {
+  scenario(`3.1: boot, kill -9, evacuate, start again${name}: one guest, one allocation`, async (lab) => {
     const source = await lab.start("devstack1", libvirt("devstack1"));
     await lab.start("devstack2", libvirt("devstack2"));
     const [s, d] = [nodeOf(lab, "devstack1"), nodeOf(lab, "devstack2")];
@@ -40,7 +40,7 @@ for (const wiped of [false, true]) {
       vmState: "active",
       taskState: null,
     });
-    // Seed 001: the write names what stays, so that only the destination's generation moves.
+    // The write names what stays, so that only the destination's generation moves.
     expect([await lab.generation(s), await lab.generation(d)]).toEqual([generations[0], generations[1] + 1]);
   });
 }

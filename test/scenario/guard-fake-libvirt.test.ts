@@ -42,7 +42,7 @@ scenario("2.4 G3 the hypervisor was renamed", async (lab) => {
   await expectUntouched(lab);
 });
 
-scenario("2.4 G4, seed 002: a passive agent with its own state is pointed at the hypervisor", async (lab) => {
+scenario("2.4 G4: a passive agent with its own state is pointed at the hypervisor", async (lab) => {
   await inService(lab);
   const refusal = await lab.refusal("standby", libvirt("standby", { on: "devstack1" }));
   expect(refusal.code).toBe("hypervisor-of-other-host");

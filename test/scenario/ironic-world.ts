@@ -1,7 +1,6 @@
 import { IronicDriver } from "../../drivers/ironic/ironic-driver.js";
 import type { QuirkName } from "../../src/config/quirks.js";
 import { type DriverDefinition, defineDriver, type VirtDriver } from "../../src/virt/index.js";
-import { adminRequest } from "../fixtures/admin-request.js";
 import type { Judgement } from "../fixtures/invariants.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
@@ -123,7 +122,7 @@ export class IronicWorld {
   /** Reserved units by provider; undefined: there is no provider. */
   async reserved(node: FakeNode): Promise<number | undefined> {
     const path = `/resource_providers/${node.uuid}/inventories`;
-    const { body, status } = this.world.placement.handle(adminRequest("GET", path, "1.36"));
+    const { body, status } = this.world.placement.send("GET", path);
     if (status === 404) {
       return undefined;
     }

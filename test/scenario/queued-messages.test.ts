@@ -44,7 +44,7 @@ async function held(consumer: string) {
   return Object.keys((await cloud.placement("GET", `/allocations/${consumer}`)).json.allocations as object);
 }
 
-/** Of the server, deleted or not: status by type. */
+/** The migrations of the server, deleted or not. */
 async function migrations(): Promise<{ readonly status: string; readonly uuid: string }[]> {
   const { migrations: found } = (await cloud.compute("GET", "/os-migrations")).json;
   return found as { status: string; uuid: string }[];

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { OLD, placeVm, REQUEST, resized, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
-import type { ConfigChanges } from "../unit/agent/support/config.js";
+import type { ConfigChanges } from "../fixtures/world/nova-config.js";
 import type { Lab } from "../unit/agent/support/lab.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { addInstance } from "../unit/agent/support/records.js";

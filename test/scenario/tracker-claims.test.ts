@@ -299,15 +299,18 @@ describe("4.2 rebuild_claim", () => {
 });
 
 describe("failed builds", () => {
-  test("are counted, survive passes and restarts, and a success starts again; threshold 0 counts none", async () => {
+  test("are counted and survive passes; a success starts again, and so does a restart; threshold 0 counts none", async () => {
     const { world, agent } = await setUp();
     agent.tracker.noteBuild("n1", "failed");
     agent.tracker.noteBuild("n1", "failed");
     await agent.tracker.updateAvailableResource({ startup: false });
+    expect(agent.tracker.nodes().get("n1")?.stats.failed_builds).toBe("2");
+    agent.tracker.noteBuild("n1", "succeeded");
+    await agent.tracker.updateAvailableResource({ startup: false });
+    expect(agent.tracker.nodes().get("n1")?.stats.failed_builds).toBe("0");
+    agent.tracker.noteBuild("n1", "failed");
+    await agent.tracker.updateAvailableResource({ startup: false });
     const again = await world.startedAgent("h1", agent.hypervisor);
-    expect(again.tracker.nodes().get("n1")?.stats.failed_builds).toBe("2");
-    again.tracker.noteBuild("n1", "succeeded");
-    await again.tracker.updateAvailableResource({ startup: false });
     expect(again.tracker.nodes().get("n1")?.stats.failed_builds).toBe("0");
     const config = { compute: { consecutiveBuildServiceDisableThreshold: 0 } };
     const off = await world.startedAgent("h1", agent.hypervisor, { config });

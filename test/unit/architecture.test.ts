@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/config": ["src/records", "src/runtime"],
   "src/records": ["src/runtime"],
   "src/runtime": [],
-  drivers: ["src/virt/index.ts"],
+  drivers: ["src/virt/index.ts", "src/testing/index.ts"],
 };
 
 /** Modules that are doors to the outside world. */
@@ -57,9 +57,9 @@ const GLOBAL_DOORS =
 const IMPORT =
   /(?:^|\n)\s*(?:import\s+(?:[^"';]*?\sfrom\s+)?|export\s+(?:type\s+)?[*{][^"';]*?\sfrom\s+)["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']/g;
 
-/** A constant at the top of a file that is an arrow function of more than one line, unless its type is declared. */
+/** A constant at the top of a file that is an arrow function of more than one line. */
 const LONG_ARROW =
-  /^(?:export )?const (\w+) =\s+(?:async )?(?:<[^=\n]*>)?\((?:[^()]|\([^()]*\))*\)(?:: [^=]+?)? =>\s*?(?:\{$|\n)/gm;
+  /^(?:export )?const (\w+)(?:: [^=\n]+)? =\s+(?:async )?(?:<[^=\n]*>)?\((?:[^()]|\([^()]*\))*\)(?:: [^=]+?)? =>\s*?(?:\{$|\n)/gm;
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { CONTRACT_CASES } from "../../src/testing/index.js";
 import { DRIVER_ERRORS } from "../../src/virt/driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "../../src/virt/driver-methods.js";
-import { CAPABILITY_TRAITS } from "../../src/virt/index.js";
+import { CAPABILITY_TRAITS, VIRT_API_VERSION } from "../../src/virt/index.js";
+import { type ContractType, membersIn, typesBehind, typesIn } from "./support/contract-types.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -62,11 +63,42 @@ function plain(text: string): string {
     .trim();
 }
 
+/** Where the types of a signature are explained. */
+function linksOf(signature: string): readonly string[] {
+  const links = typesIn(signature).map((name) => `[\`${name}\`](#${name.toLowerCase()})`);
+  return links.length === 0 ? [] : [`Types: ${links.join(", ")}.`, ""];
+}
+
+/** Capabilities that Placement does not know, with what they mean. */
+function withoutTrait(source: string): readonly string[] {
+  const declared = /^export interface Capabilities \{\n[\s\S]*?^\}/m.exec(source)?.[0] ?? "";
+  return membersIn(declared)
+    .filter(({ name }) => !Object.hasOwn(CAPABILITY_TRAITS, name))
+    .map(({ name, comment }) => `- \`${name}\`${comment === "" ? "" : `: ${plain(oneLine(comment))}`}`);
+}
+
+/** The text of a comment. */
+function oneLine(comment: string): string {
+  return comment
+    .replace(/^\s*\/\*\*|\*\/\s*$/g, "")
+    .replace(/\n\s*\*/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** A declaration as it stands in the reference. */
+const shown = (declaration: string): string => declaration.replace(/^export /m, "").replace(/\{@link (\w+)\}/g, "`$1`");
+
 const minutes = (milliseconds: number): string => `${milliseconds / 60_000} min`;
 
 const isMethod = (name: string): name is DriverMethod => Object.hasOwn(DRIVER_METHODS, name);
 
-function referenceOf(members: readonly Member[], tree: readonly Omit<Member, "calledBy">[]): string {
+function referenceOf(
+  members: readonly Member[],
+  tree: readonly Omit<Member, "calledBy">[],
+  types: readonly ContractType[],
+  capabilities: string,
+): string {
   const methods = members.filter(({ name }) => isMethod(name));
   const row = ({ name, calledBy }: Member) => {
     const rule = isMethod(name) ? DRIVER_METHODS[name] : undefined;
@@ -102,13 +134,26 @@ function referenceOf(members: readonly Member[], tree: readonly Omit<Member, "ca
       "",
       text || "See the table.",
       "",
+      ...linksOf(signature),
     ]),
-    "## What updateProviderTree does to a tree",
+    "## What methods are given and return",
     "",
-    "Providers are named by name or uuid; a node's is there already, by the node's name. `nodeInventory` makes the usual inventory",
+    "All of them are types of the package (`compute-agent`). `Instance`, `Flavor` and `Migration` are records as Nova has them: times are",
+    "milliseconds since the epoch, sizes MiB of memory and of swap, and GiB of disk.",
+    "",
+    ...types.flatMap(({ name, text }) => [`### ${name}`, "", "```ts", shown(text), "```", ""]),
+    "## ProviderTree",
+    "",
+    "What `updateProviderTree` edits. Providers are named by name or uuid; a node's is there already, by the node's name. `nodeInventory` makes the usual inventory",
     "of a node, with the ratios and the reserve of nova.conf.",
     "",
-    ...tree.flatMap(({ signature, text }) => ["```ts", signature, "```", "", text, ""]),
+    ...tree.flatMap(({ signature, text }) => ["```ts", signature, "```", "", text, "", ...linksOf(signature)]),
+    "## Versions",
+    "",
+    `This is version ${VIRT_API_VERSION} of the contract. A minor adds methods, options and capabilities that may be left out; a major changes or removes`,
+    "something. `apiVersion` is the version that a driver was written for (its major must be the host's, its minor at most the host's), or a range",
+    "that has to include the host's version, as `>=1.0 <2`. When a new major comes, hosts run drivers of the one before for another year.",
+    "",
     "## Errors",
     "",
     "By class, or by these names on any `Error`, so that a plain JavaScript driver needs no import:",
@@ -120,7 +165,9 @@ function referenceOf(members: readonly Member[], tree: readonly Omit<Member, "ca
     "|---|---|",
     ...Object.entries(CAPABILITY_TRAITS).map(([capability, trait]) => `| \`${capability}\` | ${trait} |`),
     "",
-    "Without a trait: `supportsEvacuate`, `supportsFencing`, `hasImagecache`, `supportsPcpus`, `supportsVtpm`.",
+    "Without a trait:",
+    "",
+    ...withoutTrait(capabilities),
     "",
     "## Rules that the contract tests hold",
     "",
@@ -131,14 +178,15 @@ function referenceOf(members: readonly Member[], tree: readonly Omit<Member, "ca
   ].join("\n");
 }
 
-test("docs/driver-reference.md says what the contract says", async () => {
+/** The reference as it has to be; fails where the contract leaves something unsaid. */
+async function reference(): Promise<string> {
   const sources = await Promise.all(
     ["driver.ts", "move-methods.ts"].map((name) => readFile(`${ROOT}src/virt/${name}`, "utf8")),
   );
   const members = sources.flatMap(membersOf);
   const tree = methodsOf(await readFile(`${ROOT}src/virt/provider-tree.ts`, "utf8"));
-  const shown = tree.filter(({ name }) => TREE_METHODS.has(name));
-  expect(shown.map(({ name }) => name)).toEqual([...TREE_METHODS]);
+  const edits = tree.filter(({ name }) => TREE_METHODS.has(name));
+  expect(edits.map(({ name }) => name)).toEqual([...TREE_METHODS]);
   const documented = members.map(({ name }) => name);
   expect(
     Object.keys(DRIVER_METHODS).filter((name) => !documented.includes(name)),
@@ -148,5 +196,31 @@ test("docs/driver-reference.md says what the contract says", async () => {
     members.filter(({ name, calledBy }) => isMethod(name) && calledBy === ""),
     "without @calledBy",
   ).toEqual([]);
-  await expect(referenceOf(members, shown)).toMatchFileSnapshot(`${ROOT}docs/driver-reference.md`);
+  const signatures = [...members, ...edits].map(({ signature }) => signature);
+  const { types, unknown } = await typesBehind(`${ROOT}src/`, signatures);
+  // The tree has a chapter of its own.
+  expect(unknown, "without a declaration").toEqual(["ProviderTree"]);
+  expect(
+    types.flatMap(({ untold }) => untold),
+    "without a docstring",
+  ).toEqual([]);
+  const capabilities = await readFile(`${ROOT}src/virt/capabilities.ts`, "utf8");
+  return referenceOf(members, edits, types, capabilities);
+}
+
+test("docs/driver-reference.md says what the contract says", async () => {
+  await expect(await reference()).toMatchFileSnapshot(`${ROOT}docs/driver-reference.md`);
+});
+
+test("every type that a method or another type names has a chapter in the reference", async () => {
+  const text = await reference();
+  const chapters = new Set([...text.matchAll(/^##+ (\w+)$/gm)].map(([, name]) => name));
+  const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
+  const named = new Set(blocks.flatMap(typesIn));
+  expect([...named]).toEqual(expect.arrayContaining(["SpawnOptions", "Image", "LiveMigrateData", "ProviderData"]));
+  expect([...named].filter((name) => !chapters.has(name))).toEqual([]);
+  const methods = Object.keys(DRIVER_METHODS).filter(
+    (name) => !blocks.some((code) => new RegExp(`^${name}\\??\\(`).test(code)),
+  );
+  expect(methods, "without a signature").toEqual([]);
 });

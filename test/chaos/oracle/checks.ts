@@ -3,8 +3,11 @@ import type { World } from "../world.js";
 import { excusedConsumers, wrongAllocations, wrongProviders, wrongUsage } from "./allocations.js";
 import { auditFindings } from "./audit.js";
 import { lostDeletes } from "./deletes.js";
+import { wrongFlavors } from "./flavors.js";
 import { wrongGuests } from "./guests.js";
+import { wrongStates } from "./last-words.js";
 import { newBugsInLogs } from "./logs.js";
+import { brokenPromises } from "./promises.js";
 import { missingServices, notAtRest } from "./rest.js";
 import { withSnapshot } from "./snapshot.js";
 
@@ -13,6 +16,7 @@ export const CHECKS = [
   "nothing is stuck",
   "every host serves",
   "deletes are carried out",
+  "promises are kept",
   "guests are where they belong",
   "allocations are right",
   "providers are there",
@@ -33,6 +37,11 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
       "nothing is stuck": notAtRest(snapshot),
       "every host serves": missingServices(snapshot, hosts),
       "deletes are carried out": lostDeletes(snapshot, world.journal.deleted, again),
+      "promises are kept": [
+        ...brokenPromises(snapshot, world.asked),
+        ...wrongFlavors(snapshot, world.asked),
+        ...wrongStates(snapshot),
+      ],
       "guests are where they belong": wrongGuests(snapshot),
       "allocations are right": wrongAllocations(snapshot),
       "providers are there": wrongProviders(snapshot, hosts),

@@ -1,3 +1,4 @@
+import type { InstanceAction } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Snapshot } from "./snapshot.js";
 
@@ -25,9 +26,14 @@ export function lostDeletes(
   });
 }
 
+/** The last action that has anything to do: who locks a server changes nothing of what becomes of it. */
+export function lastDeed({ actions }: Snapshot["store"], uuid: string): InstanceAction | undefined {
+  return actions.list(uuid).find(({ action }) => !/^(lock|unlock)$/.test(action));
+}
+
 /** Its last delete, and nothing after that, ended in an error that its user can see. */
 function failedItself(store: Snapshot["store"], uuid: string): boolean {
-  const last = store.actions.list(uuid).at(0);
+  const last = lastDeed(store, uuid);
   return last !== undefined && DELETES.test(last.action) && last.message === "Error";
 }
 

@@ -31,12 +31,45 @@ export function wrongGuests(
   const wrong = libvirts.flatMap((instance) =>
     wrongGuest(
       instance,
-      expected[instance.vmState],
+      powersOf(store, instance, expected),
       guests.find(({ uuid, host }) => uuid === instance.uuid && host === instance.host),
     ),
   );
   return [...strays, ...wrong];
 }
+
+/**
+ * An action that has failed after its driver had done its work keeps the vm_state. What its guest then does, nothing puts right where
+ * `_sync_power_states` only warns, or does not look (spec 4.10).
+ */
+function powersOf(
+  store: Snapshot["store"],
+  { uuid, vmState }: Instance,
+  expected: typeof POWER,
+): (typeof POWER)[VmState] {
+  const deeds = store.actions.list(uuid).filter(({ action }) => !KEEPS_POWER.test(action));
+  const settled = deeds.findIndex(({ message }) => message !== "Error");
+  const left = (settled === -1 ? deeds : deeds.slice(0, settled)).map(({ action }) => LEFT[action]);
+  const powers = expected[vmState];
+  return powers && [...powers, ...(UNHEEDED[vmState] ?? []).filter((power) => left.includes(power))];
+}
+
+const KEEPS_POWER = /^(lock|unlock|createImage|live-migration)$/;
+
+const LEFT: Readonly<Record<string, PowerState>> = {
+  pause: paused,
+  unpause: running,
+  resume: running,
+  shelve: shutdown,
+  stop: shutdown,
+};
+
+const UNHEEDED: typeof POWER = {
+  active: [paused],
+  paused: [running],
+  suspended: [running, shutdown],
+  rescued: [shutdown],
+};
 
 function strayGuest({ store }: Snapshot, { host, uuid, state, leftBehind }: Guest): Violation[] {
   const guest = `its guest (${state}${leftBehind ? ", left behind" : ""}) is on ${host}`;

@@ -6,7 +6,7 @@ export interface DocumentStep {
   readonly output: string;
 }
 
-const FILE = new URL("../../fixtures/golden/seed-001/document.txt", import.meta.url);
+const FILE = new URL("../../fixtures/golden/orphaned-allocations/document.txt", import.meta.url);
 
 /** In the document's order. */
 export function documentSteps(): readonly DocumentStep[] {

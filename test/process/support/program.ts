@@ -8,7 +8,7 @@ function packageRoot(folder: string): string {
   return existsSync(join(folder, "package.json")) ? folder : packageRoot(dirname(folder));
 }
 
-const root = packageRoot(dirname(fileURLToPath(import.meta.url)));
+export const PACKAGE_ROOT = packageRoot(dirname(fileURLToPath(import.meta.url)));
 
 /** A program of this package as a real process, with what it printed. */
 export class Program {
@@ -23,7 +23,7 @@ export class Program {
     name: "compute-agent" | "compute-cluster",
     args: readonly string[],
     environment: NodeJS.ProcessEnv = {},
-    folder = root,
+    folder = PACKAGE_ROOT,
   ) {
     this.#child = spawn(process.execPath, [join(folder, "dist/bin", `${name}.js`), ...args], {
       stdio: ["ignore", "pipe", "pipe"],

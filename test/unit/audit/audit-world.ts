@@ -2,9 +2,9 @@ import { type Audit, type AuditOptions, audit } from "../../../src/audit/audit.j
 import type { CloudConfig } from "../../../src/audit/cloud/cloud-config.js";
 import { type Cloud, openCloud } from "../../../src/audit/cloud/open-cloud.js";
 import type { Held, Inventory } from "../../../src/audit/read/records.js";
-import { createPlacement } from "../../../src/cluster/placement/service.js";
 import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../src/records/index.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
+import { TestPlacement } from "../../fixtures/world/placement.js";
 import { ApiWorld, ROOT, type TINY } from "../cluster/compute/api-world.js";
 
 /** A Placement that takes the token `admin`, without a token of Identity. */
@@ -326,16 +326,7 @@ function adminUser(api: ApiWorld): string {
 }
 
 function embedded(api: ApiWorld): SomePlacement {
-  const { world } = api;
-  let uuids = 0;
-  const nothing = (): void => undefined;
-  const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing, fatal: nothing };
-  const quiet = { ...logger, child: () => quiet };
-  const service = createPlacement({
-    clock: { now: () => world.now, monotonic: () => world.now },
-    random: { next: () => 0, integer: (low) => low, uuid: () => `${++uuids}`, hex: () => "" },
-    logger: quiet,
-  });
+  const service = new TestPlacement(api.runtime);
   return {
     send: async ({ method, headers = {}, body = "" }, target) => {
       const [path = "", query = ""] = target.split("?");

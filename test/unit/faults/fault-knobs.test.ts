@@ -1,4 +1,4 @@
-import { fc, test as property } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   type FaultKnob,
@@ -9,6 +9,7 @@ import {
   pointsOf,
 } from "../../../src/faults/fault-knobs.js";
 import type { FaultAction } from "../../../src/faults/faults.js";
+import { property } from "../../fixtures/property.js";
 
 const KINDS = ["fail", "hang", "slow", "lose-answer", "status", "refuse", "partition"] as const;
 const TABLE = faultTable([
@@ -83,11 +84,11 @@ describe("the knob language", () => {
   const times = fc.option(fc.integer({ min: 1, max: 99_999 }), { nil: null });
   const knob = fc.record({ point: fc.constant("any"), action, times });
 
-  property.prop([knob])("what is written is what is read", (given: FaultKnob) => {
+  property([knob])("what is written is what is read", (given: FaultKnob) => {
     expect(parseKnob(formatKnob(given), TABLE)).toEqual(given);
   });
 
-  property.prop([fc.string()])("anything else is refused as such", (text) => {
+  property([fc.string()])("anything else is refused as such", (text) => {
     try {
       parseKnob(`any=${text}`, TABLE);
     } catch (error) {

@@ -1,14 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { fc, test } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FairLock } from "../../../src/runtime/fair-lock.js";
 import { KeyedLock } from "../../../src/runtime/keyed-lock.js";
 import { mapConcurrently, TaskQueue } from "../../../src/runtime/queue.js";
 import { backOff, retry } from "../../../src/runtime/retry.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { property } from "../../fixtures/property.js";
 
 describe("FairLock", () => {
-  test.prop([fc.array(fc.nat(20), { minLength: 1, maxLength: 12 })])(
+  property([fc.array(fc.nat(20), { minLength: 1, maxLength: 12 })])(
     "lets one in at a time, in the order they came, whatever fails",
     async (durations) => {
       const { timers, runUntil } = createVirtualRuntime();

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Files } from "../../../src/runtime/files.js";
+import { bytesIn } from "../../../src/runtime/transfers.js";
 import { type Bench, benches } from "./both-runtimes.js";
 
 describe.each(benches)("files (%s)", (_name, openBench) => {
@@ -44,6 +45,31 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     await files.write(`${folder}/file`, "x");
     expect(await files.stat(`${folder}/file/below`)).toBeUndefined();
     await expect(files.write(`${folder}/file/below`, "x")).rejects.toMatchObject({ code: "ENOTDIR" });
+  });
+
+  it("take bytes as they come, all or none, and give them back", async () => {
+    const path = `${folder}/images/one`;
+    const raw = Uint8Array.from({ length: 10_000 }, (_, at) => at % 256);
+    async function* given(breaks = false): AsyncGenerator<Uint8Array> {
+      yield raw.subarray(0, 7000);
+      if (breaks) {
+        throw new Error("it broke off");
+      }
+      yield raw.subarray(7000);
+    }
+    await expect(files.writeBytes(path, given(true))).rejects.toThrow("it broke off");
+    expect(await files.list(`${folder}/images`)).toEqual([]);
+    expect(await files.writeBytes(path, given(), { mode: 0o600 })).toBe(10_000);
+    expect(await files.stat(path)).toMatchObject({ bytes: 10_000, mode: 0o600 });
+    expect(Buffer.from(await bytesIn(await files.readBytes(path))).equals(Buffer.from(raw))).toBe(true);
+    await expect(files.writeBytes(path, given(true))).rejects.toThrow("it broke off");
+    expect(await files.stat(path)).toMatchObject({ bytes: 10_000 });
+    await expect(files.writeBytes(path, given(), { signal: AbortSignal.abort(new Error("no more")) })).rejects.toThrow(
+      "no more",
+    );
+    await files.write(path, "text");
+    expect(Buffer.from(await bytesIn(await files.readBytes(path))).toString()).toBe("text");
+    await expect(files.readBytes(`${folder}/none`)).rejects.toMatchObject({ name: "FileFailure", code: "ENOENT" });
   });
 
   it("create once only", async () => {

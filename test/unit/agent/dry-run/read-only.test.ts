@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { readOnlySession } from "../../../../src/agent/dry-run/read-only.js";
+import { readOnlyHttp, readOnlySession } from "../../../../src/agent/dry-run/read-only.js";
 import { CONDUCTOR_METHODS, type ConductorMethod } from "../../../../src/conductor/methods/conductor.js";
 import type { HostSession } from "../../../../src/conductor/port.js";
+import type { HttpClient, HttpRequest } from "../../../../src/runtime/http.js";
 
 test("a dry run asks the conductor for what it reads, and for nothing that changes anything", async () => {
   const asked: string[] = [];
@@ -16,7 +17,7 @@ test("a dry run asks the conductor for what it reads, and for nothing that chang
     await readOnly.call(method, {} as never).catch(() => refused.push(method));
   }
   const changing = [
-    /^(service|compute_node|migration)_(create|update_version|report_state|save|destroy)$/,
+    /^(service|compute_node|migration)_(create|update_version|report_state|disable|save|destroy)$/,
     /^instance_(save|destroy|add_fault|action_event_start|action_event_finish)$/,
     /^(save_together|build_instances|delete_instance|migrate_server|online_data_migrations|stop_instance)$/,
     /^(sync_instance_info|ironic_compute_node_move)$/,
@@ -29,4 +30,34 @@ test("a dry run asks the conductor for what it reads, and for nothing that chang
   expect(asked).toContain("instance_get");
   expect(asked).toContain("placement_access");
   expect(asked.length + refused.length).toBe(Object.keys(CONDUCTOR_METHODS).length);
+});
+
+test("a dry run may log in, and otherwise only read, where a hypervisor is a service", async () => {
+  const sent: string[] = [];
+  const http = readOnlyHttp({
+    request: async ({ method, url }: HttpRequest) => {
+      sent.push(`${method} ${url}`);
+      return { status: 200, headers: {}, body: "" };
+    },
+    close: async () => {},
+  } satisfies HttpClient);
+  const allowed: [HttpRequest["method"], string][] = [
+    ["GET", "http://ironic/v1/nodes"],
+    ["POST", "http://keystone/v3/auth/tokens"],
+    ["POST", "http://keystone/identity/v3/auth/tokens?nocatalog"],
+  ];
+  const changing: [HttpRequest["method"], string][] = [
+    ["POST", "http://ironic/v1/nodes"],
+    ["POST", "http://keystone/v3/users"],
+    ["PUT", "http://ironic/v1/nodes/1/states/power"],
+    ["DELETE", "http://keystone/v3/auth/tokens"],
+    ["POST", "http://ironic/v1/nodes?from=/v3/auth/tokens"],
+  ];
+  for (const [method, url] of allowed) {
+    await http.request({ method, url });
+  }
+  for (const [method, url] of changing) {
+    await expect(http.request({ method, url })).rejects.toThrow(`${method} ${url} was about to be done`);
+  }
+  expect(sent).toEqual(allowed.map(([method, url]) => `${method} ${url}`));
 });

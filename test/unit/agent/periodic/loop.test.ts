@@ -107,6 +107,32 @@ test("periodic_fuzzy_delay: the first round comes after a random delay of at mos
   expect(started.size).toBeGreaterThan(4);
 });
 
+test("hosts of a process begin on quarters of a second, and stay on them however long their tasks take", async () => {
+  const world = createVirtualRuntime({ seed: 1 });
+  const { clock, timers, random, logger } = world;
+  await world.advance(77);
+  const begins: number[] = [];
+  const pauses: number[] = [];
+  for (let index = 0; index < 8; index += 1) {
+    let ended = 0;
+    const tasks = [
+      task("slow", 60, [], {
+        immediate: true,
+        run: async () => {
+          begins.push(clock.monotonic() % 250);
+          await timers.sleep(random.integer(1, 900));
+          ended = clock.monotonic();
+        },
+      }),
+      task("next", 60, [], { immediate: true, run: async () => void pauses.push(clock.monotonic() - ended) }),
+    ];
+    new PeriodicLoop({ tasks, clock, timers, random, logger, metrics: NO_METRICS, fuzzyDelay: 60 }).start();
+  }
+  await world.advance(240_000);
+  expect(begins.length).toBeGreaterThanOrEqual(24);
+  expect([new Set(begins), new Set(pauses)]).toEqual([new Set([0]), new Set([0])]);
+});
+
 test("stop: waits for the task that runs, and starts no other", async () => {
   const runs: string[] = [];
   const { runtime, loop } = setUp([

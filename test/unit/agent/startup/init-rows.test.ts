@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { planInitInstance } from "../../../../src/agent/startup/init-rows.js";
 import { type Instance, POWER_STATES } from "../../../../src/records/index.js";
 
-/** Of an instance whose guest a move has set aside; only what the rows look at. */
+/** The actions that are planned for an instance whose guest a move has set aside; it has only what the rows look at. */
 function plan(vmState: Instance["vmState"], taskState: Instance["taskState"], host = "devstack1") {
   const systemMetadata = { set_aside_by: "7" };
   const instance = { host, vmState, taskState, systemMetadata, powerState: POWER_STATES.shutdown } as Partial<Instance>;

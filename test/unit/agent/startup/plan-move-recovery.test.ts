@@ -288,9 +288,13 @@ describe("6.3 row 7 a resize that was being finished, on its destination", () =>
     unclear: expect.stringContaining("post-migrating"),
   };
 
-  test.each(["resize", "migration"] as const)("%s: as if finishing had failed", async (type) => {
+  test.each([
+    ["resize", "post-migrating"],
+    ["migration", "post-migrating"],
+    ["resize", "finished"],
+  ] as const)("%s in %s: as if finishing had failed", async (type, status) => {
     migrated(type, "post-migrating", TO_HERE);
-    const migration = migrated(type, "post-migrating", TO_HERE);
+    const migration = migrated(type, status, TO_HERE);
     expect(await planFailResize(view(), vm)).toEqual({
       migration,
       driver: "none",
@@ -308,7 +312,7 @@ describe("6.3 row 7 a resize that was being finished, on its destination", () =>
     migrated("resize", "post-migrating");
     migrated("evacuation", "post-migrating", TO_HERE);
     migrated("live-migration", "post-migrating", TO_HERE);
-    for (const status of statusesBut("post-migrating")) {
+    for (const status of statusesBut("post-migrating", "finished")) {
       migrated("resize", status, TO_HERE);
     }
     expect(await planFailResize(view(), vm)).toEqual(unclear);

@@ -1,26 +1,100 @@
 import { describe, expect, it } from "vitest";
-import { RefusedConfiguration, refusalOf } from "../../../../src/agent/startup/refusals.js";
-import { ComputeServiceInUse, ServiceNotUnique } from "../../../../src/agent/tracker/errors.js";
-import { ServiceTooOld } from "../../../../src/conductor/errors.js";
+import {
+  type RefusalCode,
+  RefusedConfiguration,
+  RefusedLease,
+  RefusedNodeConfiguration,
+  RefusedVersion,
+  refusalOf,
+} from "../../../../src/agent/startup/refusals.js";
+import {
+  ComputeServiceInUse,
+  ProviderConfigException,
+  ServiceNotUnique,
+} from "../../../../src/agent/tracker/errors.js";
+import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../../../src/conductor/errors.js";
 import { InvalidConfiguration } from "../../../../src/virt/errors.js";
+
+const DETAILS = { found: "x", mend: "y", records: { a: "1" } };
 
 describe("refusals", () => {
   it("of the guard say that nothing was touched", () => {
     const refusal = refusalOf(new RefusedConfiguration("hypervisor-of-other-host", { found: "x", mend: "y" }));
-    expect(refusal).toMatchObject({ code: "hypervisor-of-other-host", untouched: true });
+    expect(refusal).toEqual({
+      code: "hypervisor-of-other-host",
+      error: "InvalidConfiguration",
+      spec: "2.4 f",
+      untouched: true,
+      found: "x",
+      mend: "y",
+      records: {},
+    });
+  });
+
+  it.each<[Error, RefusalCode, string, unknown]>([
+    [new RefusedConfiguration("identity-lost", DETAILS), "identity-lost", "InvalidConfiguration", InvalidConfiguration],
+    [
+      new RefusedNodeConfiguration("identity-ambiguous", DETAILS),
+      "identity-ambiguous",
+      "InvalidNodeConfiguration",
+      InvalidNodeConfiguration,
+    ],
+    [new RefusedLease(DETAILS), "host-lease-held", "HostLeaseHeld", HostLeaseHeld],
+    [new RefusedVersion(DETAILS), "service-too-old", "ServiceTooOld", ServiceTooOld],
+  ])("are errors of their kind, with what to do: %s", (error, code, name, kind) => {
+    expect(error).toBeInstanceOf(kind);
+    expect(error.message).toBe("x. To mend it: y");
+    expect(refusalOf(error)).toMatchObject({ code, error: name, untouched: true, ...DETAILS });
+  });
+
+  it("carry their records over the wire where the conductor has such an error", () => {
+    for (const error of [
+      new RefusedNodeConfiguration("identity-lost", DETAILS),
+      new RefusedLease(DETAILS),
+      new RefusedVersion(DETAILS),
+    ]) {
+      expect(error.data).toEqual({ a: "1" });
+    }
+  });
+
+  it.each<[RefusalCode, string, string]>([
+    ["max-disk-devices-zero", "InvalidConfiguration", "2.2 row 1"],
+    ["identity-lost", "InvalidConfiguration", "2.3, 2.4 G7"],
+    ["identity-unparseable", "InvalidNodeConfiguration", "2.3"],
+    ["identity-ambiguous", "InvalidNodeConfiguration", "2.3"],
+    ["identity-not-writable", "InvalidNodeConfiguration", "2.3"],
+    ["identity-no-node", "InvalidConfiguration", "2.3"],
+    ["identity-many-nodes", "InvalidConfiguration", "2.3"],
+    ["hypervisor-renamed", "InvalidConfiguration", "2.4 c"],
+    ["node-of-other-host", "InvalidConfiguration", "2.4 d"],
+    ["node-recorded-twice", "InvalidConfiguration", "2.4 e"],
+    ["guests-on-new-host", "InvalidConfiguration", "2.2 row 3"],
+  ])("%s is OpenStack's %s, of row %s; nothing was touched", (code, error, spec) => {
+    expect(refusalOf(new RefusedConfiguration(code, DETAILS))).toMatchObject({ code, error, spec, untouched: true });
   });
 
   it.each([
-    [new InvalidConfiguration("a node collides"), "configuration-invalid"],
-    [new ComputeServiceInUse("made anew"), "service-changed"],
-    [new ServiceNotUnique("of another"), "service-of-other-host"],
-    [new ServiceTooOld("too old"), "service-too-old"],
-  ])("after the guard do not: %s", (error, code) => {
-    expect(refusalOf(error)).toMatchObject({ code, untouched: false, found: error.message });
+    [new InvalidConfiguration("a node collides"), "configuration-invalid", "2.2 rows 2 and 9, 4.8", false],
+    [new ComputeServiceInUse("made anew"), "service-changed", "2.1 row 5", false],
+    [new ServiceNotUnique("of another"), "service-of-other-host", "2.1 row 5", false],
+    [new ServiceTooOld("too old"), "service-too-old", "1.2", false],
+    [new HostLeaseHeld("held"), "host-lease-held", "2.4 G6", false],
+    [new ProviderConfigException("broken"), "provider-config-invalid", "2.1 row 1, 4.9", true],
+  ])("by other layers may have been preceded by writes: %s", (error, code, spec, untouched) => {
+    expect(refusalOf(error)).toEqual({
+      code,
+      error: error.name,
+      spec,
+      untouched,
+      found: error.message,
+      mend: "",
+      records: {},
+    });
   });
 
   it("are not guessed at", () => {
     expect(refusalOf(new Error("something else"))).toBeNull();
     expect(refusalOf("no error at all")).toBeNull();
+    expect(refusalOf({ name: "ServiceTooOld", message: "no error, either" })).toBeNull();
   });
 });

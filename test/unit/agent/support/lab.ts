@@ -2,23 +2,20 @@ import { driver as libvirt } from "../../../../drivers/fake-libvirt/index.js";
 import type { AgentState } from "../../../../src/agent/context.js";
 import { dryRun } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
-import { type Agent, createAgent } from "../../../../src/agent/life/agent.js";
+import type { Agent, AgentOptions } from "../../../../src/agent/life/agent.js";
 import type { ServiceFactories } from "../../../../src/agent/life/create-services.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics/metrics.js";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
 import { type Refusal, refusalOf } from "../../../../src/agent/startup/refusals.js";
 import { createResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
-import { createPlacement } from "../../../../src/cluster/placement/service.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
-import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
-import { ReportClient } from "../../../../src/placement/report-client.js";
+import type { ReportClient } from "../../../../src/placement/report-client.js";
 import type { ComputeNode, Instance, Resources, Service } from "../../../../src/records/index.js";
 import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
 import { adapterUnderTest } from "../../../fixtures/adapter-under-test.js";
-import { adminRequest } from "../../../fixtures/admin-request.js";
 import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import type { DriverCall } from "../../../fixtures/invariants/entry.js";
 import { Evidence } from "../../../fixtures/invariants/evidence.js";
@@ -28,7 +25,11 @@ import { watchHttp } from "../../../fixtures/invariants/watch-http.js";
 import { watchSession } from "../../../fixtures/invariants/watch-session.js";
 import { watchTracker } from "../../../fixtures/invariants/watch-tracker.js";
 import { holdToInvariants, type Judgement } from "../../../fixtures/invariants.js";
-import { type ConfigChanges, novaConfig } from "./config.js";
+import type { NovaAdapter } from "../../../fixtures/nova-conductor/nova-conductor.js";
+import { agentOptions, driverConfigOf, testAgent } from "../../../fixtures/world/agent.js";
+import { type ConfigChanges, novaConfig } from "../../../fixtures/world/nova-config.js";
+import { TestPlacement } from "../../../fixtures/world/placement.js";
+import { reportClientOf } from "../../../fixtures/world/report-client.js";
 import { Hypervisor } from "./hypervisor.js";
 import { type BeforeCall, recordSession } from "./recorded-session.js";
 import { type GivenOperations, recordingOperations } from "./recording-operations.js";
@@ -41,7 +42,9 @@ export interface HostOptions {
   readonly configFiles?: readonly string[];
   readonly config?: ConfigChanges;
   readonly metrics?: Partial<AgentMetrics>;
+  readonly faults?: AgentOptions["faults"];
   readonly driverName?: string;
+  readonly changeDriver?: boolean;
   readonly factories?: Pick<Partial<ServiceFactories>, "tracker">;
   /** Instead of the hypervisor's. */
   readonly driver?: DriverDefinition;
@@ -60,6 +63,11 @@ export interface Run {
   readonly operations: string[];
 }
 
+interface LabCreation extends Judgement {
+  /** The Nova that agents speak to; default: that of the tests' project, if it has one. */
+  readonly nova?: NovaAdapter | undefined;
+}
+
 /** A control plane and hypervisors in virtual time; agents are started, killed and started again on them. */
 export class Lab {
   readonly world: VirtualWorld;
@@ -75,7 +83,7 @@ export class Lab {
   afterPlacement: (host: string, request: string) => void = () => {};
   readonly evidence: Evidence;
   readonly hypervisors = new Map<string, Hypervisor>();
-  readonly #placement: ServiceHandler;
+  readonly #placement: TestPlacement;
   readonly #control: VirtualRuntime;
   /** Hypervisors in files, whose driver cannot tell what is done to them. */
   readonly #libvirt: LibvirtHosts;
@@ -89,17 +97,16 @@ export class Lab {
     this.controlPlane = controlPlane;
     this.store = controlPlane.store;
     this.#control = control;
-    const service = createPlacement({ clock: control.clock, random: control.random, logger: control.logger });
-    this.#placement = (request) => service.handle(request);
+    this.#placement = new TestPlacement(control);
     this.evidence = new Evidence(this.store);
     this.#libvirt = new LibvirtHosts(control);
   }
 
   /** For the test that runs now: every step of its agents must keep the invariants. */
-  static async create(judgement: Judgement = {}): Promise<Lab> {
+  static async create({ nova = adapterUnderTest(), ...judgement }: LabCreation = {}): Promise<Lab> {
     const world = new VirtualWorld({ seed: 7 });
-    const lab = new Lab(world, await startInProcessConductor(world, { nova: adapterUnderTest() }));
-    holdToInvariants(lab.evidence, judgement);
+    const lab = new Lab(world, await startInProcessConductor(world, { nova }));
+    holdToInvariants(lab.evidence, { overNova: nova !== undefined, ...judgement });
     return lab;
   }
 
@@ -127,14 +134,13 @@ export class Lab {
     const hypervisor = options.hypervisor ?? this.hypervisor(host);
     const driver = options.driver ?? hypervisor.driver(options.driverName);
     const compiled = novaConfig(host, options.statePath ?? `/state/${host}`, options.config ?? {}, driver);
-    const driverConfig = compiled.section(driver.configSchema?.section ?? driver.name);
     return {
       runtime,
       connection,
-      options: {
+      parts: {
         host,
-        config: compiled.config,
-        driverConfig,
+        compiled,
+        ...(options.changeDriver === undefined ? {} : { changeDriver: options.changeDriver }),
         configFiles: options.configFiles ?? [],
         runtime,
         session: recordSession(
@@ -142,9 +148,9 @@ export class Lab {
           (...call) => this.beforeCall(...call),
           (...call) => this.afterCall(...call),
         ),
-        driver: this.#watchedDriver(host, driver, driverConfig),
+        driver: this.#watchedDriver(host, driver, driverConfigOf(compiled, driver)),
         placement,
-        ...(connection.serviceVersion === undefined ? {} : { serviceVersion: connection.serviceVersion }),
+        serviceVersion: connection.serviceVersion,
       },
     };
   }
@@ -163,8 +169,9 @@ export class Lab {
     const prepared = await this.prepare(host, options);
     const operations: string[] = [];
     const given = options.operations;
-    const agent = createAgent({
-      ...prepared.options,
+    const agent = testAgent({
+      ...prepared.parts,
+      ...(options.faults ? { faults: options.faults } : {}),
       metrics: { ...NO_METRICS, ...options.metrics },
       factories: {
         tracker: this.watchedTracker(host, prepared.runtime, options),
@@ -187,7 +194,7 @@ export class Lab {
       watchTracker(await make(context), {
         context,
         evidence: this.evidence,
-        placement: this.#placement,
+        placement: this.#placement.handle,
         reported: () => this.#listed.get(host) ?? [],
         logs: () => runtime.logs,
         alive: () => runtime.alive,
@@ -223,7 +230,7 @@ export class Lab {
 
   async dryRun(host: string, options: HostOptions = {}): Promise<DryRunReport> {
     const prepared = await this.prepare(host, options);
-    return this.world.runUntil(dryRun(prepared.options));
+    return this.world.runUntil(dryRun(agentOptions(prepared.parts)));
   }
 
   /** As `kill -9`; the control plane notices at once. */
@@ -268,9 +275,9 @@ export class Lab {
   }
 
   async traits(providerName: string): Promise<readonly string[]> {
-    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    const { resource_providers: found } = this.#ask("GET", "/resource_providers");
     const uuid = (found as { name: string; uuid: string }[]).find(({ name }) => name === providerName)?.uuid;
-    return (await this.#ask("GET", `/resource_providers/${uuid}/traits`)).traits as string[];
+    return this.#ask("GET", `/resource_providers/${uuid}/traits`).traits as string[];
   }
 
   async list(folder: string): Promise<readonly string[]> {
@@ -283,7 +290,7 @@ export class Lab {
 
   /** Generation of a provider. */
   async generation({ uuid }: ComputeNode): Promise<number> {
-    return Number((await this.#ask("GET", `/resource_providers/${uuid}`)).generation);
+    return Number(this.#ask("GET", `/resource_providers/${uuid}`).generation);
   }
 
   /** Allocates the amounts of the flavor on each of the nodes. */
@@ -293,8 +300,8 @@ export class Lab {
 
   /** Makes the consumer hold exactly this: provider uuid → amounts. */
   async hold(consumer: string, amounts: Readonly<Record<string, Resources>>): Promise<void> {
-    const held = await this.#ask("GET", `/allocations/${consumer}`);
-    const answer = await this.#ask("PUT", `/allocations/${consumer}`, {
+    const held = this.#ask("GET", `/allocations/${consumer}`);
+    const answer = this.#ask("PUT", `/allocations/${consumer}`, {
       allocations: Object.fromEntries(Object.entries(amounts).map(([uuid, resources]) => [uuid, { resources }])),
       project_id: PROJECT,
       user_id: USER,
@@ -308,7 +315,7 @@ export class Lab {
 
   /** Provider uuid → amounts. */
   async held(consumer: string): Promise<Record<string, unknown>> {
-    const { allocations } = await this.#ask("GET", `/allocations/${consumer}`);
+    const { allocations } = this.#ask("GET", `/allocations/${consumer}`);
     return Object.fromEntries(
       Object.entries(allocations as Record<string, { resources: unknown }>).map(([uuid, { resources }]) => [
         uuid,
@@ -318,27 +325,27 @@ export class Lab {
   }
 
   async providers(): Promise<readonly string[]> {
-    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    const { resource_providers: found } = this.#ask("GET", "/resource_providers");
     return (found as { name: string }[]).map(({ name }) => name);
   }
 
   /** As an administrator would. */
   async removeProvider(name: string): Promise<void> {
-    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    const { resource_providers: found } = this.#ask("GET", "/resource_providers");
     const uuid = (found as { name: string; uuid: string }[]).find((provider) => provider.name === name)?.uuid;
-    await this.#ask("DELETE", `/resource_providers/${uuid}`);
+    this.#ask("DELETE", `/resource_providers/${uuid}`);
   }
 
   /** As an operator would, with a fresh generation; a provider that is not there stays so. */
   async addTrait(providerName: string, trait: string): Promise<void> {
-    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    const { resource_providers: found } = this.#ask("GET", "/resource_providers");
     const uuid = (found as { name: string; uuid: string }[]).find(({ name }) => name === providerName)?.uuid;
-    await this.#ask("PUT", `/traits/${trait}`);
-    const { traits, resource_provider_generation } = await this.#ask("GET", `/resource_providers/${uuid}/traits`);
+    this.#ask("PUT", `/traits/${trait}`);
+    const { traits, resource_provider_generation } = this.#ask("GET", `/resource_providers/${uuid}/traits`);
     if (!Array.isArray(traits)) {
       return;
     }
-    await this.#ask("PUT", `/resource_providers/${uuid}/traits`, {
+    this.#ask("PUT", `/resource_providers/${uuid}/traits`, {
       resource_provider_generation,
       traits: [...new Set([...traits, trait])],
     });
@@ -355,9 +362,8 @@ export class Lab {
   /** Placement's client for a process; its requests are recorded as those of `name`. */
   async placementFor(name: string, { http, clock, timers, random, logger }: VirtualRuntime): Promise<ReportClient> {
     const endpoint = await this.#endpoint(name);
-    const access = createFixedAccess({ endpoint, token: "admin" });
     const watched = watchHttp(http, (request, status) => this.evidence.placementAnswered(name, request, status));
-    return new ReportClient({ http: watched, access, config: {}, clock, timers, random, logger });
+    return reportClientOf(endpoint, { http: watched, clock, timers, random, logger });
   }
 
   async #endpoint(host: string): Promise<string> {
@@ -365,9 +371,9 @@ export class Lab {
     if (!endpoint) {
       const handler: ServiceHandler = async (request) => {
         await this.beforePlacement(host, `${request.method} ${request.path}`);
-        const before = await this.evidence.beforePlacement(request, this.#placement);
-        const response = await this.#placement(request);
-        await this.evidence.afterPlacement(host, request, response, before, this.#placement);
+        const before = await this.evidence.beforePlacement(request, this.#placement.handle);
+        const response = this.#placement.handle(request);
+        await this.evidence.afterPlacement(host, request, response, before, this.#placement.handle);
         this.afterPlacement(host, `${request.method} ${request.path}`);
         return response;
       };
@@ -378,8 +384,9 @@ export class Lab {
     return endpoint;
   }
 
-  async #ask(method: "GET" | "PUT" | "DELETE", path: string, body?: unknown): Promise<Record<string, unknown>> {
-    const response = await this.#placement(adminRequest(method, path, "1.28", body));
-    return response.body === "" ? {} : JSON.parse(response.body);
+  /** The body of the answer, whatever it is. */
+  #ask(method: "GET" | "PUT" | "DELETE", path: string, body?: unknown): Record<string, unknown> {
+    const { body: text } = this.#placement.send(method, path, body, "1.28");
+    return text === "" ? {} : JSON.parse(text);
   }
 }

@@ -1,6 +1,6 @@
 import { driver } from "../../../../drivers/fake-libvirt/index.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
-import type { ConfigChanges } from "./config.js";
+import type { ConfigChanges } from "../../../fixtures/world/nova-config.js";
 import type { HostOptions, Lab } from "./lab.js";
 import { AMOUNTS, addInstance } from "./records.js";
 

@@ -14,6 +14,7 @@ export function recordSession(session: HostSession, before: BeforeCall, after: B
       return session.leaseEpoch;
     },
     leaseLost: session.leaseLost,
+    leaseSettled: () => session.leaseSettled(),
     call: async (method, params, options) => {
       await before(session.host, method, params);
       const result = await session.call(method, params, options);

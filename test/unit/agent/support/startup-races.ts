@@ -182,7 +182,7 @@ export const RACES: Readonly<Record<string, Race>> = {
   },
 };
 
-/** Who may destroy a guest, and its disks; what the deeds themselves break is not the agent's. */
+/** The rules about who may destroy a guest, and its disks; what the deeds themselves break is not the agent's. */
 const GUESTS = ["V1", "V2", "V3", "V5"];
 /** What start-up hands to operations, which ask again before they begin (their own tests); all else it does itself. */
 const OPERATIONS: readonly (TaskState | null)[] = [

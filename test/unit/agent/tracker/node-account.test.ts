@@ -48,6 +48,66 @@ describe("4.5 what is used on a node", () => {
   });
 });
 
+describe("4.5 discrete resources that were handed out", () => {
+  const device = (identifier: string) => ({ providerUuid: "p", resourceClass: "VGPU", identifier });
+  const flavor = aFlavor({ vcpus: 1 });
+  const vcpus = (account: NodeAccount) => used(account).vcpusUsed - RESERVED.reservedHostCpus;
+
+  function holding(): NodeAccount {
+    const account = new NodeAccount();
+    account.countInstance(anInstance({ uuid: "a", flavor }));
+    account.assign("a", [device("1")]);
+    account.countMigration(aMigration({ instanceUuid: "b" }), { vcpus: 2, memoryMb: 0, localGb: 0 });
+    account.assign("b", [device("2"), device("3")]);
+    return account;
+  }
+  const held = (account: NodeAccount) => account.assigned.map(({ identifier }) => identifier);
+
+  test("are kept by who holds them; nothing replaces nothing", () => {
+    const account = holding();
+    account.assign("a", []);
+    expect([held(account), vcpus(account)]).toEqual([["1", "2", "3"], 3]);
+    account.assign("a", [device("4")]);
+    expect(held(account)).toEqual(["4", "2", "3"]);
+  });
+
+  test("go with the instance or the migration that is forgotten", () => {
+    const account = holding();
+    account.forgetInstance("a");
+    expect([held(account), vcpus(account), account.hasInstance("a")]).toEqual([["2", "3"], 2, false]);
+    account.forgetMigration("b");
+    expect([held(account), vcpus(account), account.migrationOf("b")]).toEqual([[], 0, undefined]);
+  });
+
+  test("stay with an instance whose migration counts no more", () => {
+    const account = holding();
+    account.stopCountingMigration("b");
+    expect([held(account), vcpus(account), account.migrations]).toEqual([["1", "2", "3"], 1, []]);
+  });
+
+  test("are all forgotten with the count", () => {
+    const account = holding();
+    account.clear();
+    expect([held(account), vcpus(account), account.migrations]).toEqual([[], 0, []]);
+  });
+});
+
+test("4.5 an instance at rest loads neither disk nor network", () => {
+  expect(nodeStats([anInstance()], 0)).toMatchObject({ io_workload: "0", num_task_None: "1", num_os_type_None: "1" });
+});
+
+test.each([
+  "resize_migrating",
+  "rebuilding",
+  "resize_prep",
+  "image_snapshot",
+  "image_backup",
+  "rescuing",
+  "unshelving",
+] as const)("4.5 one that is %s does", (taskState) => {
+  expect(nodeStats([anInstance({ taskState })], 0).io_workload).toBe("1");
+});
+
 test("4.5 stats: Nova's keys, sorted; the driver's win; failed_builds stays", () => {
   const instances = [
     anInstance({ vmState: "building", taskState: "spawning", systemMetadata: { os_type: "linux" } }),
@@ -80,10 +140,10 @@ describe("4.4 step 11 the last persisted image", () => {
     expect(node.changes()).toEqual({ vcpus: 11, stats: { a: "2" } });
     node.persisted({ ...node.row, updatedAt: 5 });
     expect(node.changes()).toBeNull();
+    expect(node.row.updatedAt).toBe(5);
   });
 
-  test("failed_builds is taken over from the row", () => {
-    expect(new TrackedNode(aComputeNode({ stats: { failed_builds: "4" } })).failedBuilds).toBe(4);
-    expect(new TrackedNode(aComputeNode({ stats: {} })).failedBuilds).toBe(0);
+  test("failed_builds starts at none, whatever an earlier process has written", () => {
+    expect(new TrackedNode(aComputeNode({ stats: { failed_builds: "12" } })).failedBuilds).toBe(0);
   });
 });

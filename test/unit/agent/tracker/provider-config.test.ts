@@ -36,6 +36,22 @@ describe("4.9 provider.yaml, what is read", () => {
     ]);
   });
 
+  test.each([
+    ["a ratio under 1", inventory("total: 1, allocation_ratio: 0.5"), { allocationRatio: 0.5 }],
+    ["the largest number", inventory("total: 2147483647"), { total: 2_147_483_647 }],
+  ])("%s", (_, text, record) => {
+    expect(parse(file(entry(text)))[0]?.inventories.CUSTOM_RC).toMatchObject(record);
+  });
+
+  test("a name of 255 characters", () => {
+    const name = `CUSTOM_${"A".repeat(248)}`;
+    expect(parse(file(entry(`    traits:\n      additional: [${name}]\n`)))[0]?.traits).toEqual([name]);
+  });
+
+  test.each(["", "providers:\n"])("no providers (%j) are none", (providers) => {
+    expect(parse(`meta:\n  schema_version: '1.0'\n${providers}`)).toEqual([]);
+  });
+
   test("an unknown minor version warns", () => {
     const runtime = setUp();
     expect(parse(file(entry(trait), "'1.7'"), runtime)).toHaveLength(1);
@@ -56,6 +72,16 @@ describe("4.9 provider.yaml, what is refused: the message names file and rule", 
     ["- a", "the file must be a mapping"],
     [file(entry(trait), "1.0"), "quoted version"],
     [file(entry(trait), "'2.0'"), "major version 1"],
+    [file(entry(trait), "1.5"), "quoted version such as '1.0', found 1.5"],
+    ["meta: 7", "meta must be a mapping, found 7"],
+    ["providers: []", "meta must be a mapping, found nothing"],
+    ["meta: {schema_version: '1.0'}\nproviders: [a]", 'providers[0] must be a mapping, found "a"'],
+    ["meta: {schema_version: '1.0'}\nproviders: [null]", "providers[0] must be a mapping, found null"],
+    [file(entry(trait, "name: a\n      other: b")), "exactly one of uuid and name"],
+    [file(entry(inventory("total: 1.5"))), "total must be a whole number"],
+    [file(entry(`    traits:\n      additional: [CUSTOM_${"A".repeat(249)}]\n`)), "at most 255 characters"],
+    [file(entry(inventory("total: 1", "VCPU"))), "resource class must start with CUSTOM_"],
+    [file(entry("    traits:\n      additional: [A]\n")), "trait must start with CUSTOM_"],
     ["meta: {schema_version: '1.0'}\nproviders: {}", "providers must be a list"],
     [file(entry(trait, "name: a\n      uuid: $COMPUTE_NODE")), "exactly one of uuid and name"],
     [file(entry(trait, "other: a")), "exactly one of uuid and name"],

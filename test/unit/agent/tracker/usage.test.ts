@@ -68,6 +68,11 @@ describe("4.5 which migrations are counted", () => {
       aMigration({ id: 3, instanceUuid: "b", createdAt: 2, updatedAt: null }),
     ];
     expect([...latestPerInstance(rows).values()].map(({ id }) => id)).toEqual([1, 3]);
+    const together = rows.map((row) => ({ ...row, instanceUuid: "a", updatedAt: 50 }));
+    expect(
+      [...latestPerInstance(together).values()].map(({ id }) => id),
+      "of one moment the last",
+    ).toEqual([3]);
   });
 });
 
@@ -100,6 +105,9 @@ describe("4.5 what a migration adds on this node", () => {
     expect(on(here, {}, true)).toBeNull();
   });
   test("neither side is this node: nothing", () => {
+    expect(on({ sourceCompute: "here", sourceNode: "another" })).toBeNull();
+    expect(on({ sourceCompute: "there", sourceNode: "node" })).toBeNull();
+    expect(on({ destCompute: "there", destNode: "node" })).toBeNull();
     expect(on({ destCompute: "here", destNode: "another" })).toBeNull();
   });
 });

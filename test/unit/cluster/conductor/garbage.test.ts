@@ -1,8 +1,9 @@
-import { fc, test } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { CONDUCTOR_METHODS } from "../../../../src/conductor/methods/conductor.js";
 import { SESSION_METHODS } from "../../../../src/conductor/methods/session.js";
+import { property } from "../../../fixtures/property.js";
 import { rawClient } from "./raw-client.js";
 
 const METHODS = [...Object.keys(CONDUCTOR_METHODS), ...Object.keys(SESSION_METHODS), "no_such_method"];
@@ -65,7 +66,7 @@ function contents(store: Store): unknown {
 }
 
 describe("garbage on the conductor's door", () => {
-  test.prop([fc.array(frame, { minLength: 1, maxLength: 25 }), fc.boolean()], { numRuns: 25, seed: 4_711 })(
+  property([fc.array(frame, { minLength: 1, maxLength: 25 }), fc.boolean()], { numRuns: 25, seed: 4_711 })(
     "is answered with an error, crashes nothing and changes nothing",
     async (frames, hello) => {
       const { send, cluster, world, closed } = await rawClient({ hello });

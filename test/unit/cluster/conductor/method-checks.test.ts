@@ -28,6 +28,37 @@ test("consumers_under_way takes no more than a lease can wait for", () => {
   expect(ask(5_001)).toThrow(InvalidParameters);
 });
 
+describe("what a refusal says", () => {
+  const I = "00000000-0000-4000-8000-000000000001";
+  const checks = new MethodChecks({ ...CONDUCTOR_METHODS, ...SESSION_METHODS });
+  type Method = keyof typeof CONDUCTOR_METHODS | keyof typeof SESSION_METHODS;
+
+  test.each<[Method, object, string, string]>([
+    ["instance_get", {}, "params.uuid", "found nothing, expected a value"],
+    ["instance_get", { uuid: "x" }, "params.uuid", 'found "x", expected a UUID'],
+    ["instance_get", { uuid: I, x: 1 }, "params.x", "unknown field, expected one of uuid, readDeleted"],
+    ["session_ping", { x: 1 }, "params.x", "unknown field, expected one of none"],
+    ["service_report_state", { id: "1" }, "params.id", 'found "1", expected integer'],
+    ["instance_save", { uuid: I, changes: { host: 5 } }, "params.changes.host", "found 5, expected string or null"],
+    [
+      "instance_save",
+      { uuid: I, changes: { vcpus: -1 } },
+      "params.changes.vcpus",
+      "found -1, expected a value that must be >= 0",
+    ],
+  ])("%s %j", (method, params, field, text) => {
+    const check = () => checks.checkParams(method, params);
+    expect(check).toThrow(new InvalidParameters(`${method}: ${field}: ${text}`, { field }));
+  });
+
+  test("of a choice names all of it", () => {
+    const check = () => checks.checkParams("instance_save", { uuid: I, changes: { vmState: "sleeping" } });
+    expect(check).toThrow(
+      /^instance_save: params\.changes\.vmState: found "sleeping", expected one of building, active, /,
+    );
+  });
+});
+
 describe("the answers of agents", () => {
   const checks = new MethodChecks(AGENT_METHODS);
   const VALUES = [null, "enabled", "other", true, 0, {}, { any: 1 }, []];

@@ -24,7 +24,7 @@ beforeEach(() => {
     terminate: () => ends.push("terminated"),
     close: (...reason: unknown[]) => ends.push(reason),
   };
-  session = new Session(socket as unknown as Socket, { ...runtime, limits: LIMITS });
+  session = new Session(socket as unknown as Socket, { ...runtime, limits: LIMITS }, "http://c");
 });
 
 function outcome(asked: Promise<unknown>) {

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseTooNew, DatabaseUnusable } from "../../../../src/cluster/database/database-errors.js";
-import { createPlacement } from "../../../../src/cluster/placement/service.js";
 import { openDatabase } from "../../../../src/cluster/placement/store/database.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { TestPlacement } from "../../../fixtures/world/placement.js";
 
 const runtime = { ...createVirtualRuntime(), files: new NodeFiles() };
 
@@ -20,7 +20,7 @@ const OPENERS = {
   Placement: async (path: string) => {
     const database = openDatabase(path);
     try {
-      createPlacement({ ...runtime, database });
+      new TestPlacement({ ...runtime, database });
     } catch (error) {
       database.close();
       throw error;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { fc, test as property } from "@fast-check/vitest";
+import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
+import { property } from "../../../fixtures/property.js";
 import {
   available,
   claim,
@@ -11,12 +12,12 @@ import {
   put,
   remove,
 } from "../../../peers/ironic/contract/client.js";
-import { IronicWorld } from "./ironic-world.js";
+import { EmbeddedIronic } from "./embedded-ironic.js";
 
-let ironic: IronicWorld;
+let ironic: EmbeddedIronic;
 
 beforeEach(async () => {
-  ironic = await IronicWorld.open();
+  ironic = await EmbeddedIronic.open();
 });
 
 const NODES: IronicRequest = { method: "GET", path: "/v1/nodes" };
@@ -228,7 +229,7 @@ describe("bad input", () => {
     ),
     fc.record({ target: fc.jsonValue(), configdrive: fc.jsonValue(), timeout: fc.jsonValue(), driver: fc.jsonValue() }),
   );
-  property.prop([fc.constantFrom("POST", "PUT", "PATCH"), fc.constantFrom(...paths), bodies], { numRuns: 60 })(
+  property([fc.constantFrom("POST", "PUT", "PATCH"), fc.constantFrom(...paths), bodies], { numRuns: 60 })(
     "is never answered with 5xx, and leaves the nodes listed",
     async (method, path, body) => {
       ironic.enrol(1);

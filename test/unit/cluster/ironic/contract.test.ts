@@ -1,11 +1,11 @@
 import { beforeEach, describe, test } from "vitest";
 import { CONTRACT } from "../../../peers/ironic/contract/index.js";
-import { IronicWorld } from "./ironic-world.js";
+import { EmbeddedIronic } from "./embedded-ironic.js";
 
-let world: IronicWorld;
+let world: EmbeddedIronic;
 
 beforeEach(async () => {
-  world = await IronicWorld.open();
+  world = await EmbeddedIronic.open();
 });
 
 describe.each(Object.entries(CONTRACT))("the contract of Ironic's API: %s", (_topic, cases) => {

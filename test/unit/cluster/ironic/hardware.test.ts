@@ -12,15 +12,15 @@ import {
   type TestNode,
   until,
 } from "../../../peers/ironic/contract/client.js";
-import { IronicWorld } from "./ironic-world.js";
+import { EmbeddedIronic } from "./embedded-ironic.js";
 
 const INSTANCE = "11111111-2222-4333-8444-555555555555";
 const FAULT = "fails because a fault is set for it";
 
-let ironic: IronicWorld;
+let ironic: EmbeddedIronic;
 
 beforeEach(async () => {
-  ironic = await IronicWorld.open();
+  ironic = await EmbeddedIronic.open();
 });
 
 const shown = async (node: TestNode) => (await get(ironic, node.path)).body;

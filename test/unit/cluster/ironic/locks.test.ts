@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { available, claim, get, patch, put } from "../../../peers/ironic/contract/client.js";
-import { IronicWorld } from "./ironic-world.js";
+import { EmbeddedIronic } from "./embedded-ironic.js";
 
-let ironic: IronicWorld;
+let ironic: EmbeddedIronic;
 
 beforeEach(async () => {
-  ironic = await IronicWorld.open();
+  ironic = await EmbeddedIronic.open();
 });
 
 test("a locked node is tried three times, a second apart, before 409", async () => {

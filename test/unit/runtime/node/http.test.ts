@@ -70,6 +70,51 @@ describe("requests", () => {
     expect(seen.map(({ path }) => path)).toEqual(["/a%20b", "/placementless", "", ""]);
   });
 
+  it("without a body leave their connection open for the next, however soon they are answered", async () => {
+    const { port } = await listen({ services: { "": ({ path }) => ({ status: 200, headers: {}, body: path }) } });
+    const answers = await raw(
+      port,
+      "GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+    );
+    expect(answers.match(/^connection: .*$/gim)).toEqual(["Connection: keep-alive", "Connection: close"]);
+    expect(answers).toMatch(/\/1HTTP\/1\.1 200 OK\r\n[\s\S]*\/2$/);
+  });
+
+  it("answered in pieces are written no faster than the client takes them, and no more once it is gone", async () => {
+    const piece = "x".repeat(1024 * 1024);
+    const count = 256;
+    let taken = 0;
+    /** Notes how far it has been read for writing. */
+    class Watched extends Array<string> {
+      static override get [Symbol.species]() {
+        return Array;
+      }
+      override slice(from?: number, to = 0): string[] {
+        taken = to;
+        return super.slice(from, to);
+      }
+    }
+    const pieces = Watched.from(Array.from({ length: count }, () => piece));
+    const { port } = await listen({
+      services: {
+        "": () => ({ status: 200, headers: {}, body: "", pieces }),
+        "/other": () => ({ status: 200, headers: {}, body: "there" }),
+      },
+    });
+    const socket = connect(port, "127.0.0.1");
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    const [first] = await once(socket, "data");
+    socket.pause();
+    expect(String(first)).toContain(`content-length: ${count * piece.length}\r\n`);
+    const other = () => raw(port, "GET /other HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    expect(await other()).toContain("there");
+    // What fits into the buffers of both sockets, and no more.
+    expect(taken).toBeLessThan(count / 2);
+    socket.destroy();
+    expect(await other()).toContain("there");
+    expect(taken).toBeLessThan(count / 2);
+  });
+
   it("get 404, 500 and bodiless answers in shape", async () => {
     const { url } = await listen({
       services: {
@@ -126,6 +171,8 @@ describe("requests", () => {
     const answer = await raw(port, "GET / HTTP/1.1\r\nhost:");
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(errorOf(answer).title).toBe("Request Timeout");
+    const body = await raw(port, "PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nabc");
+    expect(body).toMatch(/^HTTP\/1\.1 408 /);
   });
 });
 
@@ -153,8 +200,11 @@ describe("the client", () => {
     await begun;
     await listeners[0]?.close(0);
     await cut;
-    const refused = runtime.http.request({ method: "GET", url: `http://127.0.0.1:${port}/` });
+    // A client that knows no connection: one may learn late that the other end is gone.
+    const { http } = createNodeRuntime({ logger });
+    const refused = http.request({ method: "GET", url: `http://127.0.0.1:${port}/` });
     await expect(refused).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
+    await http.close();
   });
 
   it("bounds its connections to an origin and reuses them", async () => {

@@ -65,7 +65,11 @@ describe("the HTTP client, with peers elsewhere", () => {
       nock(PEER).get("/").replyWithError(cause);
       const failure = await client.request({ method: "GET", url: `${PEER}/` }).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(HttpConnectFailure);
-      expect(failure).toMatchObject({ code, cause, message: `no answer from ${PEER}/: ${code}` });
+      expect(failure).toMatchObject({
+        code,
+        cause,
+        message: expect.stringContaining(`no answer from ${PEER}/: ${code}`),
+      });
     },
   );
 });

@@ -54,6 +54,6 @@ describe("lists of steps", () => {
     for (const names of Object.values(STEP_NAMES)) {
       expect(new Set(names).size).toBe(names.length);
     }
-    expect(STEP_NAMES.prep_resize).toEqual(["accept", "note", "claim", "cast"]);
+    expect(STEP_NAMES.prep_resize).toEqual(["accept", "claim", "cast"]);
   });
 });

@@ -25,7 +25,7 @@ function saverOf(runtime: VirtualRuntime, saved: (readonly [at: number, done: nu
   return new ProgressSaver({ context: { runtime, conductor: { call } } } as unknown as OperationServices, 7);
 }
 
-test("6.5 row 7 progress is saved at most once a second, and the last of it always", async () => {
+test("6.5 row 7 progress is saved once a second, and the last of it is left to whoever saves the end", async () => {
   const world = new VirtualWorld();
   const saved: (readonly [number, number])[] = [];
   const saver = saverOf(world.spawn(), saved);
@@ -34,15 +34,13 @@ test("6.5 row 7 progress is saved at most once a second, and the last of it alwa
     await world.advance(100);
   }
   saver.note(progress(99));
-  await saver.close();
-  const times = saved.map(([at]) => at).slice(0, -1);
+  await expect(saver.close()).resolves.toMatchObject({ memoryProcessed: 99 });
+  const times = saved.map(([at]) => at);
   for (const [index, at] of times.entries()) {
-    expect(at - (times[index - 1] ?? -1_000)).toBeGreaterThanOrEqual(1_000);
+    expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(1_000);
   }
-  expect(times.length).toBe(3);
-  expect(saved.at(-1)?.[1]).toBe(99);
   await world.advance(5_000);
-  expect(saved.length).toBe(4);
+  expect(saved.length).toBe(2);
 });
 
 test("6.5 row 7 progress that cannot be saved does no harm", async () => {
@@ -50,8 +48,7 @@ test("6.5 row 7 progress that cannot be saved does no harm", async () => {
   const saved: (readonly [number, number])[] = [];
   const saver = saverOf(world.spawn(), saved, true);
   saver.note(progress(1));
-  await world.advance(10);
-  saver.note(progress(2));
-  await expect(saver.close()).resolves.toBeUndefined();
-  expect(saved.map(([, done]) => done)).toEqual([1, 2]);
+  await world.advance(1_000);
+  expect(saved.map(([, done]) => done)).toEqual([1]);
+  await expect(saver.close(), "what was tried is not tried again").resolves.toEqual({});
 });

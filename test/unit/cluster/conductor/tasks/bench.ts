@@ -1,10 +1,7 @@
 import { expect, onTestFinished } from "vitest";
 import type { AgentBus } from "../../../../../src/cluster/conductor/agent-messages.js";
-import { TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
-import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task-table.js";
-import type { AggregateRules } from "../../../../../src/cluster/scheduler/candidates-query.js";
-import type { Scheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
-import { createScheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
+import type { TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
+import type { Scheduler, SchedulerConfig } from "../../../../../src/cluster/scheduler/scheduler.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import type { Task } from "../../../../../src/cluster/store/task.js";
 import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
@@ -12,10 +9,8 @@ import type { ReportClient } from "../../../../../src/placement/report-client.js
 import type { Flavor, Instance, VmState } from "../../../../../src/records/index.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
-import { NO_RULES } from "../../../../fixtures/scheduler-rules.js";
+import { conductorTasks } from "../../../../fixtures/world/conductor-tasks.js";
 import { inventoryOf, PlacementBench } from "../../../placement/bench.js";
-
-export const DOWN_TIME = 60_000;
 
 export const FLAVOR: Flavor = aFlavor();
 export const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
@@ -35,36 +30,32 @@ export class ConductorBench {
   readonly placement: ReportClient;
   readonly scheduler: Scheduler;
   readonly casts: Cast[] = [];
+  /** Told of each message to an agent, before it is answered. */
+  readonly watchers = new Set<(what: "cast" | "call", message: Cast) => void>();
   /** What agents answer to calls; without one the host is not served. */
   readonly answers = new Map<string, (call: Cast) => unknown>();
   readonly quirks = new Set<string>();
-  /** `[DEFAULT] migrate_max_retries`; read when a conductor starts. */
-  migrateMaxRetries = -1;
+  /** Looked at when a task needs it. */
+  readonly settings = { allowResizeToSameHost: true, migrateMaxRetries: -1, upstreamQuirks: this.quirks };
   /** Messages to agents, and requests of tasks to Placement, that do not say for which request they are. */
   readonly #unnamed: string[] = [];
   #runner: TaskRunner;
   #last = 0;
 
-  private constructor(placementBench: PlacementBench, store: Store, maxAttempts: number, aggregates: AggregateRules) {
+  private constructor(placementBench: PlacementBench, store: Store, options: Partial<SchedulerConfig>) {
     this.placementBench = placementBench;
     this.store = store;
     this.placement = placementBench.client({ userAgent: "nova-conductor" });
-    const { clock, random, logger } = placementBench.runtime;
-    this.scheduler = createScheduler({
-      store,
-      placement: this.placement,
-      config: { maxAttempts, maxPlacementResults: 1000, aggregates, serviceDownTime: DOWN_TIME },
-      clock,
-      random,
-      logger,
-    });
     const bus: AgentBus = {
       cast: (host, method, params, requestId) => {
         this.#note(method, requestId, params);
         this.casts.push({ host, method, params });
+        store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
+        this.#tell("cast", { host, method, params });
       },
       call: async (host, method, params, { requestId }) => {
         this.#note(method, requestId, params);
+        this.#tell("call", { host, method, params });
         const answer = this.answers.get(method);
         if (!answer) {
           throw new MessagingTimeout(`no agent serves ${host}`);
@@ -73,38 +64,18 @@ export class ConductorBench {
       },
       serves: () => false,
     };
-    this.newRunner = () =>
-      new TaskRunner({
-        store,
-        concurrency: 10,
-        logger,
-        table: createTaskTable({
-          store,
-          bus,
-          placement: this.placement,
-          scheduler: this.scheduler,
-          clock,
-          logger,
-          config: {
-            maxAttempts,
-            serviceDownTime: DOWN_TIME,
-            allowResizeToSameHost: true,
-            migrateMaxRetries: this.migrateMaxRetries,
-            upstreamQuirks: this.quirks,
-          },
-        }),
-      });
-    this.#runner = this.newRunner();
+    const { placement, settings } = this;
+    const { runtime } = placementBench;
+    const parts = conductorTasks({ store, bus, placement, runtime, scheduler: options, settings });
+    this.scheduler = parts.scheduler;
+    this.newRunner = () => conductorTasks({ store, bus, placement, runtime, scheduler: options, settings }).runner;
+    this.#runner = parts.runner;
     this.#runner.start();
   }
 
-  static async open(
-    options: { readonly maxAttempts?: number; readonly aggregates?: AggregateRules } = {},
-  ): Promise<ConductorBench> {
+  static async open(options: Partial<SchedulerConfig> = {}): Promise<ConductorBench> {
     const placementBench = new PlacementBench();
-    const store = emptyStore({ runtime: placementBench.runtime });
-    const { maxAttempts = 3, aggregates = NO_RULES } = options;
-    const bench = new ConductorBench(placementBench, store, maxAttempts, aggregates);
+    const bench = new ConductorBench(placementBench, emptyStore({ runtime: placementBench.runtime }), options);
     onTestFinished(() => expect(bench.#unnamed, "without the id of their request").toEqual([]));
     return bench;
   }
@@ -114,9 +85,11 @@ export class ConductorBench {
 
   /** The conductor was killed and starts again. */
   async restart(): Promise<void> {
+    const before = this.placementBench.sent.length;
     this.#runner = this.newRunner();
     this.#runner.start();
     await this.#runner.idle();
+    this.#noteRequests(before);
   }
 
   /** A compute host that has just reported, with its node and provider. */
@@ -188,12 +161,21 @@ export class ConductorBench {
     if (task) {
       this.store.tasks.add(task);
     }
-    const { sent } = this.placementBench;
-    const before = sent.length;
+    const before = this.placementBench.sent.length;
     this.#runner.wake();
     await this.#runner.idle();
-    for (const { method, path, headers } of sent.slice(before)) {
+    this.#noteRequests(before);
+  }
+
+  #noteRequests(from: number): void {
+    for (const { method, path, headers } of this.placementBench.sent.slice(from)) {
       this.#note(`${method} ${path}`, headers["x-openstack-request-id"]);
+    }
+  }
+
+  #tell(what: "cast" | "call", message: Cast): void {
+    for (const watcher of this.watchers) {
+      watcher(what, message);
     }
   }
 

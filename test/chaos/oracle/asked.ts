@@ -1,0 +1,63 @@
+/** A request of the Compute API, as it was sent. */
+export interface Sent {
+  readonly method: string;
+  /** Below the version: `/servers/{id}/action`. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** What came back; null: nothing did. */
+export interface Told {
+  readonly status: number;
+  readonly body: unknown;
+  readonly requestId: string | null;
+}
+
+/** `done`: acknowledged; `refused`: it did not happen; `unknown`: it happened, or will, or will not. */
+export type Outcome = "done" | "refused" | "unknown";
+
+/** Something that was asked for a server, and what its user was told. */
+export interface Asked {
+  /** `create`, `delete`, or the action's name in the body: `os-stop`. */
+  readonly what: string;
+  readonly server: string;
+  readonly outcome: Outcome;
+  readonly requestId: string | null;
+  /** The flavor that it is to have. */
+  readonly flavor: string | null;
+}
+
+/** What a request was for; null: for no server, or for one that nobody can name. */
+export function askedOf(sent: Sent, told: Told | null): Asked | null {
+  const outcome = outcomeOf(sent, told);
+  const requestId = told?.requestId ?? null;
+  if (sent.method === "POST" && sent.path === "/servers") {
+    const server = field(field(told?.body, "server"), "id");
+    const flavor = field(field(sent.body, "server"), "flavorRef");
+    return typeof server === "string" ? { what: "create", server, outcome, requestId, flavor: String(flavor) } : null;
+  }
+  const [, server = "", rest = ""] = /^\/servers\/([0-9a-f-]{36})(\/action)?$/.exec(sent.path) ?? [];
+  if (server === "") {
+    return null;
+  }
+  if (sent.method === "DELETE" && rest === "") {
+    return { what: "delete", server, outcome, requestId, flavor: null };
+  }
+  const [what] = rest === "" ? [] : Object.keys(Object(sent.body));
+  const flavor = field(field(sent.body, what ?? ""), "flavorRef");
+  return what === undefined
+    ? null
+    : { what, server, outcome, requestId, flavor: flavor === undefined ? null : String(flavor) };
+}
+
+/** A proxy may send a DELETE twice: then the answer is of the second one, which finds nothing. */
+export function outcomeOf({ method }: Sent, told: Told | null): Outcome {
+  if (told === null || told.status >= 500 || (method === "DELETE" && told.status === 404)) {
+    return "unknown";
+  }
+  return told.status < 400 ? "done" : "refused";
+}
+
+function field(from: unknown, name: string): unknown {
+  return from !== null && typeof from === "object" ? new Map(Object.entries(from)).get(name) : undefined;
+}

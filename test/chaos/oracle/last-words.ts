@@ -1,0 +1,71 @@
+import type { Store } from "../../../src/cluster/store/store.js";
+import type { InstanceAction, VmState } from "../../../src/records/index.js";
+import type { Violation } from "../violation.js";
+import type { Snapshot } from "./snapshot.js";
+
+/** The state in which an action that ended well leaves a server; absent: any. */
+const LEAVES: Readonly<Record<string, readonly VmState[]>> = {
+  create: ["active"],
+  stop: ["stopped"],
+  start: ["active"],
+  reboot: ["active"],
+  pause: ["paused"],
+  unpause: ["active"],
+  suspend: ["suspended"],
+  resume: ["active"],
+  rescue: ["rescued"],
+  unrescue: ["active"],
+  shelve: ["shelved", "shelved_offloaded"],
+  shelveOffload: ["shelved_offloaded"],
+  unshelve: ["active"],
+  rebuild: ["active", "stopped"],
+  resize: ["resized"],
+  migrate: ["resized"],
+  confirmResize: ["active", "stopped"],
+  revertResize: ["active", "stopped"],
+  "live-migration": ["active", "paused"],
+  evacuate: ["active", "stopped"],
+};
+
+/** The event with which an action ends where it has several; of others any. */
+const LAST_EVENT: Readonly<Record<string, string>> = {
+  create: "compute__do_build_and_run_instance",
+  unshelve: "compute_unshelve_instance",
+  rebuild: "compute_rebuild_instance",
+  resize: "compute_finish_resize",
+  migrate: "compute_finish_resize",
+  revertResize: "compute_finish_revert_resize",
+  "live-migration": "compute_live_migration",
+  evacuate: "compute_rebuild_instance",
+};
+
+/** All of it was done, and nothing failed. */
+export function endedWell({ actions }: Store, { id, action, message }: InstanceAction): boolean {
+  const events = actions.events(id);
+  const last = LAST_EVENT[action];
+  const isOver = last === undefined ? events.length > 0 : events.some(({ event }) => event === last);
+  return message === null && isOver && events.every(({ result }) => result === "Success");
+}
+
+/**
+ * A server is in the state in which its last action has left it, when that has ended well, or in error with a fault that tells why:
+ * a build that was given up ends well, too. `powerLoss`: a guest may have stopped by itself since, and its agent may have found that
+ * it cannot help.
+ */
+export function wrongStates(
+  { store }: Snapshot,
+  { powerLoss = false }: { readonly powerLoss?: boolean } = {},
+): readonly Violation[] {
+  return store.instances.list({ deleted: false }).flatMap(({ uuid, vmState, taskState }) => {
+    const last = store.actions.list(uuid).find(({ action }) => action !== "lock" && action !== "unlock");
+    const expected = last && endedWell(store, last) ? LEAVES[last.action] : undefined;
+    if (last === undefined || expected === undefined || taskState !== null || expected.includes(vmState)) {
+      return [];
+    }
+    const excused = powerLoss && (vmState === "stopped" || vmState === "error");
+    if (excused || (vmState === "error" && (store.instances.fault(uuid)?.createdAt ?? 0) >= last.startTime)) {
+      return [];
+    }
+    return [{ subject: uuid, what: `its ${last.action} of ${last.requestId} ended well, and it is ${vmState}` }];
+  });
+}

@@ -1,0 +1,74 @@
+import type { InstanceAction } from "../../../src/records/index.js";
+import type { Violation } from "../violation.js";
+import type { Asked } from "./asked.js";
+import type { Snapshot } from "./snapshot.js";
+
+/**
+ * What was acknowledged is kept: a server is there until somebody asks for its end, and every action has its record; what was
+ * refused left none. `nobodyDies`: every action has an end, too, be it an error, which the record tells its user. An agent that dies
+ * leaves its events open, as a nova-compute does.
+ */
+export function brokenPromises(
+  { store }: Snapshot,
+  asked: readonly Asked[],
+  { nobodyDies = false }: { readonly nobodyDies?: boolean } = {},
+): readonly Violation[] {
+  const condemned = new Set(asked.filter(isDelete).map(({ server }) => server));
+  return [...lostServers(store, asked, condemned), ...asked.flatMap((one) => brokenAction(store, one, nobodyDies))];
+}
+
+/** A delete that was refused is none; of one that was never answered nobody knows. */
+function isDelete({ what, outcome }: Asked): boolean {
+  return (what === "delete" || what === "forceDelete") && outcome !== "refused";
+}
+
+function lostServers(
+  store: Snapshot["store"],
+  asked: readonly Asked[],
+  condemned: ReadonlySet<string>,
+): readonly Violation[] {
+  const created = asked.filter(({ what, outcome }) => what === "create" && outcome === "done");
+  const lost = created
+    .map(({ server }) => server)
+    .filter((server) => !condemned.has(server))
+    .filter((server) => store.instances.get(server, { readDeleted: true }) === null)
+    .filter((server) => store.requests.buildRequest(server) === null)
+    .map((server) => ({ subject: server, what: "it was acknowledged, and there is no record of it" }));
+  const deleted = store.instances
+    .list({ deleted: true })
+    .filter(({ uuid }) => !condemned.has(uuid))
+    .map(({ uuid, host }) => ({ subject: uuid, what: `it is deleted, and nobody asked for that; it was on ${host}` }));
+  return [...lost, ...deleted];
+}
+
+/** Nobody waits for the end of these: they are done with the answer. */
+const AT_ONCE = /^(create|delete|forceDelete|lock|unlock)$/;
+
+function brokenAction(
+  store: Snapshot["store"],
+  { what, server, outcome, requestId }: Asked,
+  ends: boolean,
+): readonly Violation[] {
+  if (requestId === null || what === "create") {
+    return [];
+  }
+  const action = store.actions.get(server, requestId);
+  if (outcome === "refused") {
+    return action === null
+      ? []
+      : [{ subject: server, what: `its ${what} was refused, and has the action ${show(action)}` }];
+  }
+  if (outcome === "unknown" || AT_ONCE.test(what)) {
+    return [];
+  }
+  if (action === null) {
+    return [{ subject: server, what: `its ${what} was acknowledged, and no action tells of it (${requestId})` }];
+  }
+  return ends && action.finishTime === null
+    ? [{ subject: server, what: `its ${what} was acknowledged, and its action never ended: ${show(action)}` }]
+    : [];
+}
+
+function show({ action, requestId, message }: InstanceAction): string {
+  return `${action} of ${requestId}${message === null ? "" : ` (${message})`}`;
+}

@@ -1,0 +1,13 @@
+// A control plane of a store and a conductor only: `node conductor-host.mjs <file> <port> <join token>` prints its port.
+import { ConductorServer } from "../../dist/src/cluster/conductor/conductor-server.js";
+import { openStore } from "../../dist/src/cluster/store/open-store.js";
+import { createNodeLogger } from "../../dist/src/runtime/node/node-logger.js";
+import { createNodeRuntime } from "../../dist/src/runtime/node/node-runtime.js";
+
+const [path, port, joinToken] = process.argv.slice(2);
+const runtime = createNodeRuntime({ logger: createNodeLogger({ level: "error" }) });
+const store = await openStore({ path, runtime });
+const placementAccess = () => ({ endpoint: "http://127.0.0.1", token: "token", expiresAt: 0 });
+const conductor = new ConductorServer({ store, runtime, joinToken, placementAccess });
+const listener = await runtime.servers.listen({ port: Number(port), services: {}, sockets: conductor.sockets });
+process.stdout.write(`${listener.port}\n`);

@@ -1,0 +1,129 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Program } from "../process/support/program.js";
+
+const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const execute = promisify(execFile);
+const bin = (name: string): string => join(ROOT, "node_modules/.bin", name);
+
+describe("the packed package", () => {
+  let folder: string;
+  let tarball: string;
+  let files: readonly string[];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "package-"));
+    const { stdout } = await execute("npm", ["pack", ROOT, "--json", "--ignore-scripts"], { cwd: folder });
+    const [packed] = JSON.parse(stdout) as [{ filename: string; files: readonly { path: string }[] }];
+    tarball = join(folder, packed.filename);
+    files = packed.files.map(({ path }) => path);
+  });
+
+  afterAll(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("holds the two programs, the contract and its tests, samples and docs, and nothing else", () => {
+    const rooms = new Set(files.map((path) => path.replace(/^(dist\/(?:bin|src)\/[^/]+|[^/]+).*$/, "$1")));
+    const bundled = [...rooms].filter((room) => room.startsWith("dist/bin/")).sort();
+    const programs = ["dist/bin/compute-agent.js", "dist/bin/compute-cluster.js"];
+    expect(bundled).toEqual([...programs, "dist/bin/lib", "dist/bin/package.json"]);
+    expect([...rooms].filter((room) => !room.startsWith("dist/bin/")).sort()).toEqual([
+      "LICENSE",
+      "README.md",
+      "config",
+      "dist/src/config",
+      "dist/src/records",
+      "dist/src/runtime",
+      "dist/src/simulation",
+      "dist/src/testing",
+      "dist/src/virt",
+      "docs",
+      "package.json",
+    ]);
+    expect(files.filter((path) => /\.tsbuildinfo$|\.map$|(^|\/)test\//.test(path))).toEqual([]);
+  });
+
+  test("publint finds nothing to complain of", async () => {
+    const { stdout } = await execute(bin("publint"), ["run", tarball, "--strict"]);
+    expect(stdout).toMatch(/All good/);
+  });
+
+  test("attw resolves the types of each entry, from modules and with bundlers", async () => {
+    const { stdout } = await execute(bin("attw"), [tarball, "--profile", "esm-only", "--format", "ascii"]);
+    // It ends with an error for any problem of these ways of importing.
+    expect(stdout.match(/(node16 \(from ESM\)|bundler): 🟢/g)).toHaveLength(6);
+  });
+
+  describe("installed into an empty folder, without what develops it", () => {
+    let project: string;
+    let driver: string;
+    const program = (name: "compute-agent" | "compute-cluster", ...args: readonly string[]) =>
+      new Program(name, args, {}, join(project, "node_modules/compute-agent"));
+
+    beforeAll(async () => {
+      project = join(folder, "project");
+      driver = join(project, "my-driver");
+      await mkdir(project);
+      await writeFile(join(project, "package.json"), JSON.stringify({ name: "project", private: true }));
+      await execute("npm", ["install", tarball, "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund"], {
+        cwd: project,
+      });
+      const made = program("compute-agent", "driver", "new", "my-driver", "--in", project);
+      expect((await made.exited).code, made.stderr).toBe(0);
+    });
+
+    test("brings the few packages that are not in the bundle", async () => {
+      const packages = await readdir(join(project, "node_modules"));
+      expect(packages.filter((name) => !name.startsWith(".")).sort()).toEqual([
+        "@libsql",
+        "@neon-rs",
+        "compute-agent",
+        "detect-libc",
+        "libsql",
+        "typebox",
+        "undici",
+      ]);
+    });
+
+    test("a driver in TypeScript compiles against its types, those of its dependencies checked too, and keeps the contract under vitest", async () => {
+      await mkdir(join(driver, "node_modules"));
+      await symlink(join(ROOT, "node_modules/@types"), join(driver, "node_modules/@types"));
+      await execute(bin("tsc"), ["-p", driver, "--skipLibCheck", "false"]);
+      // The runner is the author's own.
+      await symlink(join(ROOT, "node_modules/vitest"), join(project, "node_modules/vitest"));
+      const { stdout } = await execute(bin("vitest"), ["run", "--root", driver, "--reporter=json"], { cwd: driver });
+      const report = JSON.parse(stdout) as { readonly numFailedTests: number; readonly numPassedTests: number };
+      expect(report).toMatchObject({ success: true, numFailedTests: 0 });
+      expect(report.numPassedTests).toBeGreaterThan(40);
+    });
+
+    test("the drivers that are built in need nothing else", async () => {
+      for (const driver of ["fake-libvirt", "ironic"]) {
+        const shown = program("compute-agent", "--show-config", "--compute-driver", driver);
+        expect((await shown.exited).code, shown.stderr).toBe(0);
+      }
+    });
+
+    test("both programs run, with that driver", async () => {
+      const places = ["--hosts", "1", "--port", "0", "--state-dir", join(project, "state")];
+      const up = program("compute-cluster", "up", "--driver", driver, ...places);
+      try {
+        await up.printed(/ready +http:\S+[\s\S]*Ctrl-C stops all of it/);
+      } finally {
+        up.signal("SIGINT");
+      }
+      expect((await up.exited).code, up.stderr).toBe(0);
+      const checked = program("compute-agent", "driver", "check", driver);
+      expect((await checked.exited).code, checked.stdout).toBe(0);
+      const sample = program("compute-agent", "driver", "sample", driver);
+      expect((await sample.exited).code, sample.stderr).toBe(0);
+      expect(sample.stdout).toBe(await readFile(join(driver, "nova.conf.sample"), "utf8"));
+    });
+  });
+});

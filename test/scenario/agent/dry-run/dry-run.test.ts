@@ -1,0 +1,162 @@
+import { expect } from "vitest";
+import { dryRun as previewed } from "../../../../src/agent/dry-run/dry-run.js";
+import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
+import { agentOptions } from "../../../fixtures/world/agent.js";
+import { evacuated, statusOf, VM } from "../../../unit/agent/support/evacuated.js";
+import type { Lab } from "../../../unit/agent/support/lab.js";
+import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
+import { scenario } from "../../../unit/agent/support/scenario.js";
+
+/** A dry run after which nothing is different: no guest, no row, no file, no lease, no request that writes. */
+async function dryRun(lab: Lab, host: string, options: Parameters<Lab["dryRun"]>[1] = {}): Promise<DryRunReport> {
+  const entries = lab.evidence.entries.length;
+  const hypervisor = options.hypervisor ?? lab.hypervisor(host);
+  const before = JSON.stringify([[...hypervisor.guests], [...hypervisor.disks], [...hypervisor.tokens]]);
+  const services = JSON.stringify(lab.store.services.list());
+  const id = await lab.read(`/state/${host}/compute_id`);
+  const report = await lab.dryRun(host, options);
+  expect(lab.evidence.entries.slice(entries).filter(({ kind }) => kind !== "state")).toEqual([]);
+  expect(JSON.stringify([[...hypervisor.guests], [...hypervisor.disks], [...hypervisor.tokens]])).toBe(before);
+  expect(JSON.stringify(lab.store.services.list())).toBe(services);
+  expect(await lab.read(`/state/${host}/compute_id`)).toBe(id);
+  expect(lab.store.leases.get(host)).toBeNull();
+  return report;
+}
+
+scenario("dry run of a new host: nothing to do, and nothing is made", async (lab) => {
+  expect(await dryRun(lab, "devstack1")).toEqual({
+    host: "devstack1",
+    refusal: null,
+    lease: null,
+    guests: [],
+    allocations: [],
+    instances: [],
+    migrations: [],
+  });
+});
+
+scenario("2.4 G6 dry run beside a live agent tells who it is; after its end, how long its lease runs", async (lab) => {
+  const run = await lab.start("devstack1");
+  const beside = () => lab.dryRun("devstack1", { process: "dry-run" });
+  expect((await beside()).lease).toMatchObject({ host: "devstack1", connected: true, freeIn: null });
+  lab.kill(run);
+  await lab.world.advance(1_000);
+  const gone = (await beside()).lease;
+  expect(gone?.connected).toBe(false);
+  expect(gone?.freeIn).toBeGreaterThan(5_000);
+  await lab.world.advance(10_000);
+  expect((await beside()).lease).toBeNull();
+});
+
+scenario("dry run of an agent that would refuse tells the refusal, and nothing else", async (lab) => {
+  const { s } = await evacuated(lab, "done");
+  const report = await dryRun(lab, "standby", { hypervisor: lab.hypervisor("devstack1") });
+  expect(report.refusal).toMatchObject({ code: "hypervisor-of-other-host", error: "InvalidConfiguration" });
+  expect(report.refusal?.records.compute_node).toContain(s.uuid);
+  expect(report.guests).toEqual([]);
+});
+
+scenario("1.2 dry run among older agents: refused, unless the agent says that it is as old", async (lab) => {
+  lab.addService("older", 68);
+  expect((await lab.dryRun("devstack1")).refusal).toMatchObject({ code: "service-too-old" });
+  const { parts } = await lab.prepare("devstack1");
+  expect((await lab.world.runUntil(previewed(agentOptions({ ...parts, serviceVersion: 68 })))).refusal).toBeNull();
+});
+
+scenario(
+  "dry run of an evacuated host: guest, allocation before and after, record; the start then does just that",
+  async (lab) => {
+    const evacuation = await evacuated(lab, "done");
+    const { s, d, migration } = evacuation;
+    const report = await dryRun(lab, "devstack1");
+    expect(report.guests).toEqual([
+      {
+        instance: VM,
+        name: "vm-01",
+        action: "destroy",
+        reason: `evacuation ${migration.id} to devstack2 is done`,
+        disks: "probe",
+        disksReason: "kept if devstack2 sees the same storage",
+      },
+    ]);
+    expect(report.allocations).toHaveLength(1);
+    expect(report.allocations[0]).toMatchObject({
+      consumer: VM,
+      before: { [s.uuid]: { resources: AMOUNTS }, [d.uuid]: { resources: AMOUNTS } },
+      after: { [d.uuid]: { resources: AMOUNTS } },
+      providers: { [s.uuid]: "devstack1" },
+    });
+    expect(Object.keys(report.allocations[0]?.after ?? {})).toEqual([d.uuid]);
+    expect(report.migrations).toMatchObject([{ migration: migration.id, from: "done", to: "completed" }]);
+
+    await lab.start("devstack1");
+    const done = lab.hypervisor("devstack1").changes.map(({ method, instance }) => ({ method, instance }));
+    expect(done).toEqual(report.guests.map(({ action, instance }) => ({ method: action, instance })));
+    expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+    expect(statusOf(lab, evacuation)).toBe("completed");
+  },
+);
+
+scenario("dry run of a pending evacuation: the guest would be stopped, the record left", async (lab) => {
+  await evacuated(lab, "accepted");
+  const report = await dryRun(lab, "devstack1");
+  expect(report.guests).toMatchObject([{ instance: VM, action: "stop", disks: null }]);
+  expect(report.allocations).toEqual([]);
+  expect(report.migrations).toMatchObject([{ from: "accepted", to: "accepted" }]);
+});
+
+scenario("dry run shows what would become of instances that were in the middle of something", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  const { node: other } = await lab.seed("devstack2");
+  const values = placed(node);
+  addInstance(lab.store, uuidOf(1), { ...values, vmState: "building", taskState: "spawning" });
+  addInstance(lab.store, uuidOf(2), { ...values, taskState: "deleting" });
+  addInstance(lab.store, uuidOf(3), { ...values, taskState: "rebooting_hard", powerState: 4 });
+  addInstance(lab.store, uuidOf(4), { ...values, taskState: "migrating" });
+  addInstance(lab.store, uuidOf(5), { vmState: "building", taskState: "scheduling" });
+  addInstance(lab.store, uuidOf(6), values);
+  for (const n of [1, 2, 4, 6]) {
+    lab.hypervisor("devstack1").addGuest(uuidOf(n));
+  }
+  lab.store.instances.destroy(uuidOf(6));
+  const migration = addMigration(lab.store, uuidOf(4), "live-migration", "running", {
+    sourceCompute: "devstack1",
+    sourceNode: "devstack1",
+    destCompute: "devstack2",
+  });
+  await lab.allocate(uuidOf(2), node);
+  await lab.allocate(uuidOf(4), other);
+  await lab.allocate(migration.uuid, node);
+  await lab.allocate(uuidOf(5), node);
+  const periodic = { config: { defaults: { periodic_enable: true } } };
+  const report = await dryRun(lab, "devstack1", periodic);
+  expect(report.instances.map(({ instance, action, changes }) => [instance, action, changes])).toEqual([
+    [uuidOf(1), null, { vmState: "error", taskState: null }],
+    [uuidOf(2), "delete again", {}],
+    [uuidOf(3), "reboot HARD", {}],
+    [uuidOf(4), "abort", { taskState: null }],
+    [uuidOf(5), null, { vmState: "error", taskState: null }],
+  ]);
+  expect(report.guests.map(({ instance, action }) => [instance, action])).toEqual([
+    [uuidOf(2), "destroy"],
+    [uuidOf(6), "destroy"],
+  ]);
+  expect(report.allocations.map(({ consumer, after }) => [consumer, Object.keys(after)])).toEqual([
+    [uuidOf(2), []],
+    [migration.uuid, []],
+    [uuidOf(4), [node.uuid]],
+  ]);
+  expect(report.migrations).toEqual([
+    { migration: migration.id, instance: uuidOf(4), from: "running", to: "error", reason: "migrating" },
+  ]);
+});
+
+scenario("dry run of an interrupted evacuation to this host", async (lab) => {
+  const { s, d } = await evacuated(lab, "pre-migrating");
+  lab.hypervisor("devstack2").addGuest(VM);
+  const report = await dryRun(lab, "devstack2");
+  expect(report.guests).toMatchObject([{ instance: VM, action: "destroy", disks: "keep" }]);
+  expect(report.allocations.map(({ after }) => Object.keys(after))).toEqual([[s.uuid]]);
+  expect(report.allocations[0]?.providers).toEqual({ [d.uuid]: "devstack2" });
+  expect(report.migrations).toMatchObject([{ from: "pre-migrating", to: "failed" }]);
+});

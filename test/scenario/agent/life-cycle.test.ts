@@ -1,0 +1,223 @@
+import { expect } from "vitest";
+import type { Lab } from "../../unit/agent/support/lab.js";
+import { addInstance, placed, uuidOf } from "../../unit/agent/support/records.js";
+import { scenario } from "../../unit/agent/support/scenario.js";
+
+const VM = uuidOf(1);
+const service = (lab: Lab) => lab.store.services.getByHost("devstack1", "nova-compute");
+
+scenario(
+  "2.5 row 1 a heartbeat without a service row is logged; the agent runs on and does not make it again",
+  async (lab) => {
+    const run = await lab.start("devstack1");
+    lab.store.services.destroy(service(lab)?.id ?? 0);
+    await lab.world.advance(30_000);
+    expect(run.agent.state).toBe("serving");
+    expect(service(lab)).toBeNull();
+    expect(run.runtime.logs.filter(({ message }) => message.includes("not on record any more")).length).toBeGreaterThan(
+      1,
+    );
+  },
+);
+
+scenario("2.5 row 1 heartbeats go on after the control plane was away", async (lab) => {
+  const run = await lab.start("devstack1");
+  await lab.world.advance(6_000);
+  lab.controlPlane.kill();
+  await lab.world.advance(5_000);
+  await lab.controlPlane.restart();
+  await lab.world.advance(60_000);
+  expect(run.agent.state).toBe("serving");
+  const before = service(lab)?.reportCount ?? 0;
+  await lab.world.advance(20_000);
+  expect(service(lab)?.reportCount).toBe(before + 2);
+});
+
+scenario(
+  "2.5 row 1 a heartbeat that is not answered within an interval has failed; the next one follows",
+  async (lab) => {
+    const run = await lab.start("devstack1", { config: { defaults: { report_interval: 2 } } });
+    await lab.world.advance(6_000);
+    lab.world.network.partition("agent-devstack1", "control-plane");
+    await lab.world.advance(3_500);
+    const failed = run.runtime.logs.filter(({ message }) => message === "the heartbeat could not be reported");
+    expect(failed).toHaveLength(1);
+    lab.world.network.heal("agent-devstack1", "control-plane");
+  },
+);
+
+scenario("2.5 row 3 a forced-down agent runs on and does not change the fence", async (lab) => {
+  await lab.seed("devstack1");
+  lab.store.services.update(service(lab)?.id ?? 0, { forcedDown: true });
+  const run = await lab.start("devstack1");
+  await lab.world.advance(30_000);
+  expect(run.agent.state).toBe("serving");
+  expect(service(lab)?.forcedDown).toBe(true);
+  expect(service(lab)?.reportCount).toBeGreaterThan(0);
+});
+
+scenario("2.8 stop: what is under way ends first, then the agent lets go and the guests run on", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  let finished = false;
+  const run = await lab.start("devstack1", {
+    operations: {
+      stop_instance: async () => {
+        await run.runtime.timers.sleep(30_000);
+        finished = true;
+      },
+    },
+  });
+  addInstance(lab.store, VM, placed(node));
+  lab.hypervisor("devstack1").addGuest(VM);
+  const request = { instanceUuid: VM, requestId: "req-1" };
+  lab.controlPlane.conductor.bus.cast("devstack1", "stop_instance", request, "req-1");
+  await lab.world.advance(1_000);
+  const stopped = run.agent.stop();
+  await lab.world.advance(1_000);
+  expect(run.agent.state).toBe("draining");
+  expect(lab.controlPlane.conductor.bus.serves("devstack1")).toBe(false);
+  await lab.world.runUntil(stopped);
+  expect(finished).toBe(true);
+  expect(run.agent.state).toBe("stopped");
+  expect(lab.hypervisor("devstack1").calls.at(-1)?.method).toBe("cleanupHost");
+  expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
+});
+
+scenario("2.8 stop: what the hypervisor tells while the agent lets go of it is not acted on", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, placed(node));
+  const hypervisor = lab.hypervisor("devstack1");
+  hypervisor.addGuest(VM);
+  const run = await lab.start("devstack1");
+  hypervisor.hang = "cleanupHost";
+  const stopped = run.agent.stop();
+  await lab.world.advance(1_000);
+  expect(hypervisor.calls.at(-1)?.method).toBe("cleanupHost");
+  const calls: string[] = [];
+  lab.beforeCall = (_host, method) => void calls.push(method);
+  hypervisor.emit(VM, "started");
+  await lab.world.runUntil(stopped);
+  expect(calls).toEqual([]);
+  expect(run.operations).toEqual([]);
+});
+
+scenario(
+  "2.8 stop: a hung operation is waited for no longer than manager_shutdown_timeout less a reserve",
+  async (lab) => {
+    const { node } = await lab.seed("devstack1");
+    const run = await lab.start("devstack1", { operations: { stop_instance: () => new Promise(() => {}) } });
+    addInstance(lab.store, VM, placed(node));
+    lab.controlPlane.conductor.bus.cast(
+      "devstack1",
+      "stop_instance",
+      { instanceUuid: VM, requestId: "req-1" },
+      "req-1",
+    );
+    await lab.world.advance(1_000);
+    const before = lab.world.now;
+    await lab.world.runUntil(run.agent.stop());
+    expect(run.agent.state).toBe("stopped");
+    expect(lab.world.now - before).toBe(140_000);
+  },
+);
+
+scenario("2.8 a stop during the start ends it at once", async (lab) => {
+  const run = await lab.launch("devstack1");
+  lab.controlPlane.kill();
+  const started = run.agent.start().catch((error: Error) => error.name);
+  await lab.world.advance(5_000);
+  await lab.world.runUntil(run.agent.stop());
+  expect(await started).toBe("AgentStopped");
+  expect(run.agent.state).toBe("stopped");
+});
+
+scenario("2.8 SIGHUP: the next pass reads everything of Placement again", async (lab) => {
+  await lab.seed("devstack1");
+  const run = await lab.start("devstack1", {
+    config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
+  });
+  const requests: string[] = [];
+  lab.world.network.inject({
+    match: ({ method, url }) => {
+      requests.push(`${method} ${new URL(url).pathname}`);
+      return false;
+    },
+    fault: { kind: "refuse" },
+  });
+  await lab.world.advance(61_000);
+  expect(requests.some((request) => request.endsWith("/inventories"))).toBe(false);
+  run.agent.reset();
+  await lab.world.advance(60_000);
+  expect(requests.some((request) => request.startsWith("GET") && request.endsWith("/inventories"))).toBe(true);
+});
+
+scenario("2.4 G6 a lost lease: the agent drains nothing, touches nothing, and says who took the host", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, { ...placed(node) });
+  lab.hypervisor("devstack1").addGuest(VM);
+  const periodic = {
+    defaults: { periodic_enable: true, periodic_fuzzy_delay: 0, running_deleted_instance_poll_interval: 60 },
+  };
+  const run = await lab.start("devstack1", { config: periodic });
+  lab.world.network.partition("agent-devstack1", "control-plane");
+  await lab.world.advance(60_000);
+  const other = await lab.start("devstack1", { process: "another", config: periodic });
+  const changes = lab.hypervisor("devstack1").changes.length;
+  lab.world.network.heal("agent-devstack1", "control-plane");
+  await lab.world.advance(120_000);
+  expect(run.agent.state).toBe("failed");
+  expect(run.agent.failure?.name).toBe("HostLeaseLost");
+  expect(run.agent.failure?.message).toMatch(/pid \d+/);
+  expect(other.agent.state).toBe("serving");
+  expect(lab.hypervisor("devstack1").changes).toHaveLength(changes);
+  expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
+});
+
+scenario("V6 without the lease nothing is destroyed, though the record says so", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, placed(node));
+  lab.hypervisor("devstack1").addGuest(VM);
+  const config = {
+    defaults: { periodic_enable: true, periodic_fuzzy_delay: 0, running_deleted_instance_poll_interval: 5 },
+  };
+  await lab.start("devstack1", { config });
+  await lab.world.advance(1_000);
+  lab.store.instances.destroy(VM);
+  lab.world.network.partition("agent-devstack1", "control-plane");
+  await lab.world.advance(30_000);
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(true);
+  lab.world.network.heal("agent-devstack1", "control-plane");
+});
+
+for (const transition of ["started", "stopped"] as const) {
+  scenario(`8.5 ${transition}: synchronised only if the guest still is in that state`, async (lab) => {
+    const { node } = await lab.seed("devstack1");
+    addInstance(lab.store, VM, placed(node));
+    lab.hypervisor("devstack1").addGuest(VM, 1);
+    const run = await lab.start("devstack1");
+    lab.hypervisor("devstack1").emit(VM, transition);
+    lab.hypervisor("devstack1").emit(uuidOf(99), transition);
+    await lab.world.advance(1_000);
+    expect(run.operations).toEqual(transition === "started" ? [`sync ${VM}`] : []);
+  });
+}
+
+scenario("8.5 handle_virt_lifecycle_events off: events are dropped", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, placed(node));
+  lab.hypervisor("devstack1").addGuest(VM);
+  const sections = { workarounds: { handle_virt_lifecycle_events: false } };
+  const run = await lab.start("devstack1", { config: { sections } });
+  lab.hypervisor("devstack1").emit(VM, "started");
+  await lab.world.advance(1_000);
+  expect(run.operations).toEqual([]);
+});
+
+scenario("2.1 many agents live in one world without knowing of each other", async (lab) => {
+  const runs = [];
+  for (let index = 1; index <= 5; index += 1) {
+    runs.push(await lab.start(`host${index}`));
+  }
+  expect(runs.map(({ agent }) => agent.state)).toEqual(Array(5).fill("serving"));
+  expect(await lab.providers()).toHaveLength(5);
+});

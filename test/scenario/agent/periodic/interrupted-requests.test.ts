@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { heardConductor } from "../../../../src/agent/operations/flow/heard-conductor.js";
+import { InterruptedRequests } from "../../../../src/agent/operations/interrupted-requests.js";
+import { MessagingTimeout } from "../../../../src/conductor/errors.js";
+import type { HostSession } from "../../../../src/conductor/port.js";
+import type { Instance, InstanceChanges } from "../../../../src/records/index.js";
+import { HostEpochOutdated } from "../../../../src/virt/errors.js";
+import { FlowStage, REQUEST as OURS } from "../../../unit/agent/support/flow-stage.js";
+import type { Lab } from "../../../unit/agent/support/lab.js";
+import { addInstance, placed, uuidOf } from "../../../unit/agent/support/records.js";
+import { scenario } from "../../../unit/agent/support/scenario.js";
+
+const VM = uuidOf(1);
+const REQUEST = "req-1";
+const periodic = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
+
+/** A host whose conductor did not answer while the request was carried out. @param values of the instance since then */
+async function interrupted(lab: Lab, values: InstanceChanges) {
+  const { node } = await lab.seed("devstack1");
+  const requests = new InterruptedRequests();
+  await lab.start("devstack1", { ...periodic, operations: { interrupted: requests } });
+  addInstance(lab.store, VM, { ...placed(node), ...values });
+  lab.hypervisor("devstack1").addGuest(VM);
+  requests.add({ instanceUuid: VM, requestId: REQUEST });
+  await lab.world.advance(120_000);
+  return requests;
+}
+
+scenario("2.6 OPT what the conductor's silence interrupted is taken up as at a start", async (lab) => {
+  const requests = await interrupted(lab, { taskState: "shelving", taskRequestId: REQUEST });
+  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null });
+  expect(requests.all).toEqual([]);
+});
+
+scenario("2.6 OPT an interrupted build becomes an error", async (lab) => {
+  await interrupted(lab, { vmState: "building", taskState: "spawning", taskRequestId: REQUEST });
+  expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: null });
+});
+
+scenario("2.6 OPT what another request does by now is its own", async (lab) => {
+  const requests = await interrupted(lab, { taskState: "shelving", taskRequestId: "req-2" });
+  expect(lab.instance(VM).taskState).toBe("shelving");
+  expect(requests.all).toEqual([]);
+});
+
+scenario("6.2 OPT the row that a delete could not destroy is looked at until it is gone", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  const requests = new InterruptedRequests();
+  requests.add({ instanceUuid: VM, requestId: REQUEST });
+  let looks = 0;
+  const completePartialDeletion = async ({ uuid }: Instance) => {
+    looks += 1;
+    if (looks === 1) {
+      throw new Error("no disk");
+    }
+    lab.store.instances.destroy(uuid);
+  };
+  await lab.start("devstack1", { ...periodic, operations: { interrupted: requests, completePartialDeletion } });
+  addInstance(lab.store, VM, { ...placed(node), vmState: "deleted" });
+  await lab.world.advance(70_000);
+  expect([looks, requests.all.length]).toEqual([1, 1]);
+  await lab.world.advance(120_000);
+  expect([looks, requests.all.length]).toEqual([2, 0]);
+});
+
+scenario("2.6 OPT moves are left to the tasks that look at both of their hosts", async (lab) => {
+  await interrupted(lab, { taskState: "resize_migrated", taskRequestId: REQUEST });
+  expect(lab.instance(VM).taskState).toBe("resize_migrated");
+});
+
+test.each([
+  ["a lost lease", "driver.pause", new HostEpochOutdated("another agent")],
+  ["a silence that the tracker hears", "tracker.saveInstance", new MessagingTimeout("no answer")],
+])("2.6 OPT what %s interrupts is taken up later", async (_, call, error) => {
+  const stage = new FlowStage({ instance: { taskState: "pausing" } });
+  stage.answers[call] = error;
+  await stage.failure("pause_instance", {});
+  expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: OURS }]);
+});
+
+test("a conductor's silence is heard, also where its error is only logged", async () => {
+  let heard = 0;
+  const answers = [new MessagingTimeout("no answer"), new Error("refused"), null];
+  const conductor = {
+    host: "devstack1",
+    call: async () => {
+      const answer = answers.shift();
+      if (answer) {
+        throw answer;
+      }
+      return "answered";
+    },
+  } as unknown as HostSession;
+  const listening = heardConductor(conductor, () => {
+    heard += 1;
+  });
+  await listening.call("instance_get", { uuid: VM }).catch(() => undefined);
+  expect(heard).toBe(1);
+  await expect(listening.call("instance_get", { uuid: VM })).rejects.toThrow("refused");
+  expect(await listening.call("instance_get", { uuid: VM })).toBe("answered");
+  expect([heard, listening.host]).toEqual([1, "devstack1"]);
+});

@@ -1,0 +1,298 @@
+import { describe, expect, it } from "vitest";
+import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
+import { judgeLeak, type LeakFacts } from "../../../../src/agent/periodic/judge-leak.js";
+import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../../../src/records/index.js";
+import type { HostOptions, Lab } from "../../../unit/agent/support/lab.js";
+import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
+import { scenario } from "../../../unit/agent/support/scenario.js";
+
+const VM = uuidOf(1);
+const HOUR = 3_600_000;
+
+function instance(values: Partial<Instance> = {}) {
+  return { uuid: VM, host: "devstack2", taskState: null, deleted: 0, ...values } as Instance;
+}
+function move(status: MigrationStatus, values: Partial<Migration> = {}) {
+  return { id: 4, status, migrationType: "migration", sourceCompute: "devstack1", ...values } as Migration;
+}
+function judge(facts: Partial<LeakFacts>) {
+  return judgeLeak({
+    host: "devstack1",
+    migration: null,
+    instance: instance(),
+    moves: [],
+    instanceHoldsTree: false,
+    instanceHoldsElsewhere: false,
+    instanceHoldsMore: false,
+    abandoned: false,
+    guestIsHere: false,
+    ...facts,
+  }).action;
+}
+
+const BETWEEN_OTHERS = { sourceCompute: "devstack2", destCompute: "devstack3" };
+const NOWHERE = { sourceCompute: "devstack2", destCompute: null };
+
+/** The move of a deleted instance. */
+const LEFT = { migration: move("post-migrating"), instance: instance({ deleted: 7 }) };
+
+describe("9.3 a migration's allocations", () => {
+  it.each(MIGRATION_STATUSES)("%s", (status) => {
+    const migration = move(status);
+    const ended = FINAL_MIGRATION_STATUSES.includes(status);
+    expect(judge({ migration, moves: [migration] })).toBe(ended ? "free" : "keep");
+  });
+
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["the instance is gone", { instance: null }, "free"],
+    ["the instance is deleted, and nobody works on its move", { ...LEFT, abandoned: true }, "end"],
+    ["the instance is deleted, and somebody may work on its move", LEFT, "keep"],
+    ["nobody works on the move of a live instance", { migration: move("post-migrating"), abandoned: true }, "keep"],
+    ["the instance is deleted", { instance: instance({ deleted: 7, taskState: "deleting" }) }, "free"],
+    ["the instance is busy", { instance: instance({ taskState: "resize_reverting" }) }, "keep"],
+    ["another move is under way", { moves: [move("confirmed"), move("migrating")] }, "keep"],
+    ["one to a host that is not known yet", { moves: [move("pre-migrating", NOWHERE)] }, "keep"],
+    ["one between other hosts waits for its confirmation", { moves: [move("finished", BETWEEN_OTHERS)] }, "free"],
+    ["it is all that the guest here has", { instance: instance({ host: "devstack1" }) }, "give-back"],
+    ["the guest here has its own", { instance: instance({ host: "devstack1" }), instanceHoldsTree: true }, "free"],
+  ])("%s", (_name, facts, action) => {
+    expect(judge({ migration: move("confirmed"), ...facts })).toBe(action);
+  });
+
+  const here = { instance: instance({ host: "devstack1" }) };
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["recorded here, and the guest is here", { ...here, guestIsHere: true }, "give-back"],
+    ["recorded here, and the guest is not", { ...here, guestIsHere: false }, "keep"],
+    ["recorded here, and the driver cannot tell", { ...here, guestIsHere: null }, "keep"],
+    ["recorded there, and no guest is left here", { guestIsHere: false }, "free"],
+    ["recorded there, and the guest is here", { guestIsHere: true }, "keep"],
+    ["recorded there, and the driver cannot tell", { guestIsHere: null }, "keep"],
+  ])("a live migration in error: %s", (_name, facts, action) => {
+    const migration = move("error", { migrationType: "live-migration", destCompute: "devstack2" });
+    expect(judge({ migration, moves: [migration], ...facts })).toBe(action);
+    expect(judge({ migration: move("confirmed"), moves: [move("confirmed"), migration], ...facts })).toBe(action);
+  });
+
+  it("a failed move frees its source, whose guest is what it has set aside, whatever live migrations failed later", () => {
+    const migration = move("error");
+    const live = move("error", { migrationType: "live-migration", destCompute: "devstack1" });
+    expect(judge({ migration, moves: [migration, live], guestIsHere: true })).toBe("free");
+  });
+
+  it("a live migration that found no destination has torn nothing", () => {
+    const live = move("error", { migrationType: "live-migration", destCompute: null });
+    expect(judge({ migration: move("confirmed"), moves: [live], guestIsHere: true })).toBe("free");
+  });
+
+  it.each(MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status)))(
+    "a live migration under way (%s) keeps both halves",
+    (status) => {
+      const migration = move(status, { migrationType: "live-migration" });
+      for (const guestIsHere of [true, false, null]) {
+        expect(judge({ migration, moves: [migration], guestIsHere })).toBe("keep");
+        expect(judge({ moves: [migration], instanceHoldsElsewhere: true, guestIsHere })).toBe("keep");
+      }
+    },
+  );
+});
+
+describe("9.3, 4.6 row 7: an instance's allocations", () => {
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["at rest elsewhere", {}, "free"],
+    ["here", { instance: instance({ host: "devstack1" }) }, "keep"],
+    ["nowhere yet", { instance: instance({ host: null }) }, "keep"],
+    ["unknown", { instance: null }, "keep"],
+    ["deleted: row 4 of the tracker", { instance: instance({ deleted: 7 }) }, "keep"],
+    ["busy", { instance: instance({ taskState: "migrating" }) }, "keep"],
+    ["after an evacuation that is cleaned up", { moves: [move("completed", { migrationType: "evacuation" })] }, "free"],
+    [
+      "evacuation done, and the guest is still here",
+      { moves: [move("done", { migrationType: "evacuation" })], guestIsHere: true },
+      "keep",
+    ],
+    [
+      "evacuation done, and the driver cannot tell",
+      { moves: [move("done", { migrationType: "evacuation" })], guestIsHere: null },
+      "keep",
+    ],
+    [
+      "evacuation done, the guest gone, and its clean-up failed (GAP-a)",
+      { moves: [move("done", { migrationType: "evacuation" })] },
+      "free",
+    ],
+    [
+      "evacuation done from another host",
+      { moves: [move("done", { migrationType: "evacuation", sourceCompute: "devstack3" })] },
+      "free",
+    ],
+    ["evacuation accepted", { moves: [move("accepted", { migrationType: "evacuation" })] }, "keep"],
+    ["evacuation pre-migrating", { moves: [move("pre-migrating", { migrationType: "evacuation" })] }, "keep"],
+    ["move in error", { moves: [move("error")] }, "keep"],
+    [
+      "move in error, and it holds the other half too",
+      { moves: [move("error")], instanceHoldsElsewhere: true },
+      "free",
+    ],
+    ["waits for its confirmation", { moves: [move("finished")] }, "keep"],
+    [
+      "live migration in error, and the guest is still here",
+      { moves: [move("error", { migrationType: "live-migration" })], instanceHoldsElsewhere: true, guestIsHere: true },
+      "keep",
+    ],
+    [
+      "live migration in error, and no guest is left here",
+      { moves: [move("error", { migrationType: "live-migration" })], instanceHoldsElsewhere: true },
+      "free",
+    ],
+  ])("%s", (_name, facts, action) => {
+    expect(judge(facts)).toBe(action);
+  });
+});
+
+describe("6.0, 6.4: what a doubled move on one host has left", () => {
+  const own = { instance: instance({ host: "devstack1" }), instanceHoldsTree: true, instanceHoldsMore: true };
+  const onOne = (status: MigrationStatus, values: Partial<Migration> = {}) =>
+    move(status, { migrationType: "resize", destCompute: "devstack1", ...values });
+  const onAnother = onOne("error", { sourceCompute: "devstack2", destCompute: "devstack2" });
+  const arrived = (migrationType: MigrationType, id = 5) =>
+    move("completed", { id, migrationType, sourceCompute: "devstack2", destCompute: "devstack1" });
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["confirmed", { moves: [onOne("confirmed")] }, "trim"],
+    ["in error", { moves: [onOne("error")] }, "trim"],
+    ["ended before its claim", { moves: [onOne("error", { destCompute: null })] }, "trim"],
+    ["on the host from which a live migration came", { moves: [onAnother, arrived("live-migration")] }, "trim"],
+    ["on the host from which it was evacuated", { moves: [onAnother, arrived("evacuation")] }, "trim"],
+    ["on another host, and came by a claim of its own", { moves: [onAnother, arrived("migration")] }, "keep"],
+    ["on another host, since it has left this one", { moves: [arrived("evacuation", 3), onAnother] }, "keep"],
+    ["no more than the need", { moves: [onOne("confirmed")], instanceHoldsMore: false }, "keep"],
+    ["waits for its confirmation", { moves: [onOne("finished")] }, "keep"],
+    ["another move is under way", { moves: [onOne("error"), onOne("pre-migrating")] }, "keep"],
+    ["busy", { moves: [onOne("error")], instance: instance({ host: "devstack1", taskState: "resize_prep" }) }, "keep"],
+    ["never moved on this host", { moves: [move("reverted", { destCompute: "devstack2" })] }, "keep"],
+    ["came from another host", { moves: [onOne("confirmed", { sourceCompute: "devstack2" })] }, "keep"],
+  ])("%s", (_name, facts, action) => {
+    expect(judge({ ...own, ...facts })).toBe(action);
+  });
+});
+
+function host(mode: "off" | "report" | "repair", more: HostOptions = {}): HostOptions {
+  return {
+    ...more,
+    config: {
+      // What else happens in an hour is of no interest here.
+      defaults: {
+        periodic_enable: true,
+        periodic_fuzzy_delay: 0,
+        report_interval: 600,
+        update_resources_interval: 1800,
+        instance_delete_interval: -1,
+        scheduler_instance_sync_interval: -1,
+      },
+      sections: { compute: { reconcile_allocations: mode } },
+    },
+  };
+}
+
+/** vm1 is on devstack2 after a move whose migration kept something on devstack1, as vm1 itself did. */
+async function leaked(lab: Lab) {
+  const { node: s } = await lab.seed("devstack1");
+  const { node: d } = await lab.seed("devstack2");
+  addInstance(lab.store, VM, placed(d));
+  lab.hypervisor("devstack2").addGuest(VM);
+  const migration = addMigration(lab.store, VM, "migration", "confirmed", {
+    sourceCompute: "devstack1",
+    sourceNode: "devstack1",
+  });
+  await lab.allocate(VM, s, d);
+  await lab.allocate(migration.uuid, s);
+  return { s, d, migration };
+}
+
+scenario("9.3 repair: both leaks go after an hour, and only this host's part of them", async (lab) => {
+  const counted: string[] = [];
+  const { d, migration } = await leaked(lab);
+  const metrics = {
+    ...NO_METRICS,
+    leakedAllocations: (kind: string, count: number) => counted.push(`${kind} ${count}`),
+  };
+  await lab.start("devstack1", host("repair", { metrics }));
+  await lab.world.advance(HOUR - 60_000);
+  expect(Object.keys(await lab.held(VM))).toHaveLength(2);
+  await lab.world.advance(120_000);
+  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(await lab.held(migration.uuid)).toEqual({});
+  expect(counted).toEqual(["migration 0", "instance 0"]);
+});
+
+for (const mode of ["report", "off"] as const) {
+  scenario(`9.3 ${mode}: nothing is changed`, async (lab) => {
+    const counted: string[] = [];
+    const { s, d, migration } = await leaked(lab);
+    const metrics = {
+      ...NO_METRICS,
+      leakedAllocations: (kind: string, count: number) => counted.push(`${kind} ${count}`),
+    };
+    const run = await lab.start("devstack1", host(mode, { metrics }));
+    await lab.world.advance(HOUR + 60_000);
+    expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
+    expect(await lab.held(migration.uuid)).toEqual({ [s.uuid]: AMOUNTS });
+    expect(counted).toEqual(mode === "off" ? [] : ["migration 1", "instance 1"]);
+    const told = run.runtime.logs.filter(({ message }) => message.startsWith("allocations on this host"));
+    expect(told.map(({ fields }) => fields.kind).sort()).toEqual(mode === "off" ? [] : ["instance", "migration"]);
+  });
+}
+
+scenario("9.3 repair: a write in between wins; the next look mends it", async (lab) => {
+  const { s, d } = await leaked(lab);
+  let meddle = true;
+  lab.beforePlacement = async (who, request) => {
+    if (meddle && who === "devstack1" && request === `PUT /allocations/${VM}`) {
+      meddle = false;
+      await lab.allocate(VM, s, d);
+    }
+  };
+  const run = await lab.start("devstack1", host("repair"));
+  await lab.world.advance(HOUR + 60_000);
+  const left = () => run.runtime.logs.filter(({ message }) => message.includes("left until the next look")).length;
+  if (meddle) {
+    throw new Error("the second writer never came");
+  }
+  expect(left()).toBe(1);
+  await lab.world.advance(HOUR);
+  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(left()).toBe(1);
+});
+
+scenario("9.3 repair: while the conductor cannot be asked, nothing is written", async (lab) => {
+  const { s, d } = await leaked(lab);
+  const run = await lab.start("devstack1", host("repair"));
+  lab.beforeCall = (who) => {
+    if (who === "devstack1") {
+      throw new Error("the conductor cannot be reached");
+    }
+  };
+  await lab.world.advance(HOUR + 60_000);
+  expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
+  lab.kill(run);
+});
+
+describe("9.3 repair: a move of a deleted server that no agent works on", () => {
+  for (const status of ["pre-migrating", "migrating", "post-migrating", "reverting", "accepted"] as const) {
+    scenario(`${status}: the migration is ended, then what it holds goes`, async (lab) => {
+      const { node: s } = await lab.seed("devstack1");
+      addInstance(lab.store, VM, placed(s));
+      const migration = addMigration(lab.store, VM, status === "accepted" ? "live-migration" : "migration", status, {
+        sourceCompute: "devstack1",
+        sourceNode: "devstack1",
+        destCompute: "devstack9",
+      });
+      await lab.allocate(migration.uuid, s);
+      lab.store.instances.destroy(VM);
+      await lab.start("devstack1", host("repair"));
+      await lab.world.advance(HOUR + 60_000);
+      expect(lab.store.migrations.get(migration.id)?.status).toBe("error");
+      expect(await lab.held(migration.uuid)).toEqual({});
+    });
+  }
+});

@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { DriverRecord } from "../../../../src/agent/startup/driver-record.js";
+import type { MigrationStatus } from "../../../../src/records/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
+import { evacuated } from "../../../unit/agent/support/evacuated.js";
+import { Hypervisor } from "../../../unit/agent/support/hypervisor.js";
+import { addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
+import { scenario } from "../../../unit/agent/support/scenario.js";
+
+const VM = uuidOf(1);
+const RECORD = "/state/devstack1/compute_driver.devstack1";
+
+/** Another author's driver, over a hypervisor of its own that calls itself as the host's does. */
+function another(name = "qemu") {
+  return { driverName: name, hypervisor: new Hypervisor("devstack1") };
+}
+
+scenario("2.4 g a host's first start records its driver by the name in its definition", async (lab) => {
+  await lab.start("devstack1", { config: { defaults: { compute_driver: "./path/to/driver" } } });
+  expect(await lab.read(RECORD)).toBe("fake-memory\n./path/to/driver\n");
+});
+
+scenario("2.4 g another driver is refused before it is asked to do anything", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, placed(node));
+  lab.hypervisor("devstack1").addGuest(VM);
+  await lab.allocate(VM, node);
+  const records = () => JSON.stringify([lab.store.computeNodes.byHost("devstack1"), lab.instance(VM)]);
+  const before = [records(), await lab.generation(node), await lab.read(RECORD)];
+  const other = another();
+  const refusal = await lab.refusal("devstack1", other);
+  expect(refusal).toMatchObject({ code: "driver-changed", error: "InvalidConfiguration", untouched: true });
+  expect(refusal.found).toBe(
+    `host devstack1 was served by driver fake-memory (compute_driver fake-libvirt), by ${RECORD}; this agent has driver qemu`,
+  );
+  expect(refusal.mend).toContain("--compute-driver fake-libvirt");
+  expect(refusal.mend).toContain("--change-driver");
+  expect(refusal.records).toEqual({ [RECORD]: "fake-memory", driver: "qemu" });
+  expect(other.hypervisor.calls.filter(({ method }) => method !== "cleanupHost")).toEqual([]);
+  expect([records(), await lab.generation(node), await lab.read(RECORD)]).toEqual(before);
+  await lab.start("devstack1");
+});
+
+scenario("2.4 g an evacuation is not called clean by a driver that never had the guest", async (lab) => {
+  const { migration } = await evacuated(lab, "done");
+  expect((await lab.refusal("devstack1", another())).code).toBe("driver-changed");
+  expect(lab.store.migrations.get(migration.id)?.status).toBe("done");
+  await lab.start("devstack1");
+  expect(lab.store.migrations.get(migration.id)?.status).toBe("completed");
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+});
+
+scenario("2.4 g the same driver from another path is the same", async (lab) => {
+  await lab.seed("devstack1");
+  await lab.start("devstack1", { config: { defaults: { compute_driver: "/moved/driver" } } });
+  expect(await lab.read(RECORD)).toBe("fake-memory\n/moved/driver\n");
+});
+
+scenario("2.4 g a host without the file adopts a driver of its node's hypervisor type", async (lab) => {
+  await lab.seed("devstack1");
+  await lab.remove(RECORD);
+  await lab.start("devstack1", { driverName: "renamed" });
+  expect(await lab.read(RECORD)).toBe("renamed\nfake-libvirt\n");
+});
+
+scenario("2.4 g a host without the file refuses a driver of another hypervisor type", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  await lab.remove(RECORD);
+  lab.store.computeNodes.save(node.id, { hypervisorType: "QEMU" });
+  const refusal = await lab.refusal("devstack1");
+  expect(refusal).toMatchObject({ code: "driver-changed", untouched: true });
+  expect(refusal.found).toContain(`hypervisor type QEMU, by compute node ${node.uuid} (devstack1)`);
+  expect(refusal.records).toEqual({ compute_node: "QEMU", driver: "fake-memory, hypervisor type fake" });
+  expect(await lab.read(RECORD)).toBeUndefined();
+  await lab.start("devstack1", { changeDriver: true });
+});
+
+scenario("2.4 g a node that never reported its type says nothing", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  await lab.remove(RECORD);
+  lab.store.computeNodes.save(node.id, { hypervisorType: "" });
+  await lab.start("devstack1");
+});
+
+scenario("2.4 g an empty host changes its driver when it is told to, and is then bound to that", async (lab) => {
+  await lab.seed("devstack1");
+  const run = await lab.start("devstack1", { ...another(), changeDriver: true });
+  expect(run.runtime.logs.map(({ message }) => message)).toContain(
+    "host devstack1 changes its driver, as --change-driver says",
+  );
+  expect(await lab.read(RECORD)).toBe("qemu\nfake-libvirt\n");
+  await lab.stop(run);
+  run.runtime.kill();
+  expect((await lab.refusal("devstack1")).records).toEqual({ [RECORD]: "qemu", driver: "fake-memory" });
+});
+
+scenario("2.4 g a host with a server keeps its driver", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, placed(node));
+  const refusal = await lab.refusal("devstack1", { ...another(), changeDriver: true });
+  expect(refusal.found).toContain(`cannot change it now: 1 server: vm-01 (${VM})`);
+  expect(await lab.read(RECORD)).toContain("fake-memory");
+});
+
+for (const status of ["accepted", "pre-migrating", "done"] satisfies MigrationStatus[]) {
+  scenario(`2.4 g a host with an evacuation that is ${status} keeps its driver`, async (lab) => {
+    const { migration } = await evacuated(lab, status, { recordedOn: "devstack2" });
+    const refusal = await lab.refusal("devstack1", { ...another(), changeDriver: true });
+    expect(refusal.found).toContain(`1 evacuation to clean up: migration ${migration.id} (${status})`);
+  });
+}
+
+scenario("2.4 g a host that may get a guest back by a revert keeps its driver", async (lab) => {
+  await lab.seed("devstack1");
+  const { node } = await lab.seed("devstack2");
+  addInstance(lab.store, VM, { ...placed(node), vmState: "resized" });
+  const migration = addMigration(lab.store, VM, "resize", "finished", {
+    sourceCompute: "devstack1",
+    sourceNode: "devstack1",
+    destCompute: "devstack2",
+    destNode: "devstack2",
+    destComputeId: node.id,
+  });
+  const refusal = await lab.refusal("devstack1", { ...another(), changeDriver: true });
+  expect(refusal.found).toContain(`1 move under way: migration ${migration.id} (finished)`);
+});
+
+scenario("2.4 g a dry run refuses as a start does, and records nothing", async (lab) => {
+  await lab.seed("devstack1");
+  expect((await lab.dryRun("devstack1", another())).refusal?.code).toBe("driver-changed");
+  await lab.remove(RECORD);
+  expect((await lab.dryRun("devstack1")).refusal).toBeNull();
+  expect(await lab.read(RECORD)).toBeUndefined();
+});
+
+for (const [what, text] of [
+  ["empty", ""],
+  ["of white space", " \n"],
+] as const) {
+  scenario(`2.4 g a record that is ${what} is no record of this driver`, async (lab) => {
+    await lab.seed("devstack1");
+    await lab.write(RECORD, text);
+    const refusal = await lab.refusal("devstack1");
+    expect(refusal.code).toBe("driver-changed");
+    expect(refusal.message).toContain(`${RECORD} is empty`);
+  });
+}
+
+describe("the record of the driver", () => {
+  const record = (host: string, runtime: VirtualRuntime, name = "fake-libvirt") =>
+    new DriverRecord({
+      files: runtime.files,
+      logger: runtime.logger,
+      host,
+      statePath: "/state",
+      driver: { name, computeDriver: name },
+    });
+
+  it("is one for each host of a shared state_path", async () => {
+    const runtime = createVirtualRuntime();
+    await runtime.runUntil(record("ironic1", runtime, "ironic").write());
+    await runtime.runUntil(record("devstack1", runtime).write());
+    expect(await runtime.runUntil(record("ironic1", runtime).read())).toEqual({
+      name: "ironic",
+      computeDriver: "ironic",
+    });
+  });
+
+  it("does not keep an agent from serving where it cannot be written", async () => {
+    const runtime = createVirtualRuntime();
+    await runtime.runUntil(runtime.files.write("/state", "a file where the folder should be"));
+    await runtime.runUntil(record("devstack1", runtime).write());
+    expect(runtime.logs.map(({ message }) => message)).toEqual([
+      "the name of this host's driver could not be recorded",
+    ]);
+  });
+});

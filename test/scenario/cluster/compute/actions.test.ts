@@ -1,0 +1,256 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Instance, NewInstance, TaskState, VmState } from "../../../../src/records/index.js";
+import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+
+let world: ApiWorld;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.host("devstack1");
+  world.host("devstack2");
+});
+
+function act(instance: Instance, body: unknown, version = 1, token?: string) {
+  return world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
+}
+
+function fence(host: string) {
+  const service = world.store.services.getByHost(host, "nova-compute");
+  world.store.services.update(service?.id ?? 0, { forcedDown: true });
+}
+
+const tasks = () => world.store.tasks.pending().map(({ task }) => task);
+function stateOf({ uuid }: Instance) {
+  const { vmState, taskState } = world.store.instances.get(uuid) ?? {};
+  return [vmState, taskState];
+}
+
+describe("evacuate", () => {
+  const server = (changes: Partial<NewInstance> = {}) => {
+    fence("devstack1");
+    return world.server("devstack1", changes);
+  };
+
+  test.each([
+    [1, { onSharedStorage: false, host: "devstack2" }, "devstack2", false, false, false],
+    [1, { onSharedStorage: "True" }, null, false, true, false],
+    [14, { host: "devstack2" }, "devstack2", false, null, false],
+    [29, { host: "devstack2", force: true }, "devstack2", true, null, false],
+    [29, { host: "devstack2", force: "False" }, "devstack2", false, null, false],
+    [68, {}, null, false, null, false],
+    [94, { host: "devstack2" }, "devstack2", false, null, false],
+    [95, { host: "devstack2" }, "devstack2", false, null, true],
+  ])("6.7 row 1, 2.%i %j", async (version, evacuate, host, forced, onSharedStorage, targetStopped) => {
+    const instance = server();
+    const reply = await act(instance, { evacuate }, version);
+    expect(reply.status, reply.body).toBe(200);
+    expect(stateOf(instance)).toEqual(["active", "rebuilding"]);
+    const [migration] = world.store.migrations.byFilters({ instanceUuid: instance.uuid });
+    expect(migration).toMatchObject({
+      migrationType: "evacuation",
+      status: "accepted",
+      sourceCompute: "devstack1",
+      sourceNode: "devstack1",
+      destCompute: host,
+      destNode: null,
+      projectId: world.projectId("admin"),
+    });
+    expect(tasks()).toEqual([
+      {
+        kind: "rebuild_instance",
+        instanceUuid: instance.uuid,
+        migrationId: migration?.id,
+        requestId: reply.headers["x-compute-request-id"],
+        host,
+        forced,
+        onSharedStorage,
+        targetStopped,
+      },
+    ]);
+    expect(world.store.actions.list(instance.uuid)[0]?.action).toBe("evacuate");
+    expect(world.wakes).toBe(1);
+  });
+
+  test.each([
+    ["rebuild_spawning", [], "error"],
+    ["rebuilding", [], "error"],
+    ["rebuilding", ["evacuation"], "active"],
+    ["powering-off", [], "active"],
+  ] as const)("6.7 row 1 OPT an active server taken from %s, after %j: %s", async (taskState, before, vmState) => {
+    const instance = server({ taskState });
+    for (const migrationType of before) {
+      const changes = { sourceCompute: "devstack1", sourceNode: "devstack1" };
+      world.store.migrations.create({ instanceUuid: instance.uuid, migrationType, status: "accepted", changes });
+    }
+    expect((await act(instance, { evacuate: {} }, 29)).status).toBe(200);
+    expect(world.store.instances.get(instance.uuid)).toMatchObject({ vmState, taskState: "rebuilding" });
+  });
+
+  test("before 2.14 the password is in the answer, unless the disk is shared", async () => {
+    const shown = async (evacuate: unknown, version: number) => (await act(server(), { evacuate }, version)).json();
+    expect(await shown({ onSharedStorage: false }, 13)).toEqual({ adminPass: expect.stringMatching(/^\w{12}$/) });
+    expect(await shown({ onSharedStorage: false, adminPass: "x" }, 13)).toEqual({ adminPass: "x" });
+    expect(await shown({ onSharedStorage: true }, 13)).toEqual({ adminPass: null });
+    expect(await shown({}, 14)).toBeUndefined();
+  });
+
+  test.each<[string, unknown, number, number, string]>([
+    ["unknown host", { host: "mars" }, 29, 404, "Compute host mars not found."],
+    ["the same host", { host: "devstack1" }, 29, 400, "The target host can't be the same one."],
+    ["force to nowhere", { force: true }, 29, 400, "Can't force to a non-provided destination"],
+    ["force since 2.68", { host: "devstack2", force: true }, 68, 400, "('force' was unexpected)"],
+    ["force before 2.29", { host: "devstack2", force: true }, 28, 400, "('force' was unexpected)"],
+    ["shared storage since 2.14", { onSharedStorage: true }, 14, 400, "('onSharedStorage' was unexpected)"],
+    ["no shared storage before 2.14", {}, 13, 400, "'onSharedStorage' is a required property"],
+    [
+      "a password for a shared disk",
+      { onSharedStorage: true, adminPass: "x" },
+      13,
+      400,
+      "admin password can't be changed on existing disk",
+    ],
+  ])("refuses: %s", async (_name, evacuate, version, status, message) => {
+    const instance = server();
+    const reply = await act(instance, { evacuate }, version);
+    expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
+    expect(stateOf(instance)).toEqual(["active", null]);
+    expect(tasks()).toEqual([]);
+  });
+
+  test("6.7 the source is up: 400", async () => {
+    const reply = await act(world.server("devstack1"), { evacuate: {} }, 29);
+    expect([reply.status, reply.message]).toEqual([400, "Compute service of devstack1 is still in use."]);
+  });
+
+  test.each<[VmState, TaskState | null, number]>([
+    ["active", "powering-off", 200],
+    ["stopped", null, 200],
+    ["error", "rebuilding", 200],
+    ["building", null, 409],
+    ["resized", null, 409],
+    ["paused", null, 409],
+  ])("6.7 vm_state %s, task_state %s: %i", async (vmState, taskState, status) => {
+    const instance = server({ vmState, taskState });
+    const reply = await act(instance, { evacuate: {} }, 29);
+    expect(reply.status).toBe(status);
+    if (status === 409) {
+      expect(reply.message).toBe(`Cannot 'evacuate' instance ${instance.uuid} while it is in vm_state ${vmState}`);
+    }
+  });
+
+  test("for administrators only, also of one's own server", async () => {
+    const instance = server({ projectId: world.projectId("demo") });
+    const reply = await act(instance, { evacuate: {} }, 29, await world.token("demo"));
+    expect([reply.status, reply.message]).toEqual([
+      403,
+      "Policy doesn't allow os_compute_api:os-evacuate to be performed.",
+    ]);
+  });
+});
+
+describe("power", () => {
+  test.each<[string, unknown, Partial<NewInstance>, string, TaskState]>([
+    ["os-start", { "os-start": null }, { vmState: "stopped" }, "start_instance", "powering-on"],
+    ["os-stop", { "os-stop": null }, {}, "stop_instance", "powering-off"],
+    ["os-stop", { "os-stop": {} }, { vmState: "error" }, "stop_instance", "powering-off"],
+    ["reboot", { reboot: { type: "soft" } }, {}, "reboot_instance", "rebooting"],
+    ["reboot", { reboot: { type: "HARD" } }, { vmState: "stopped" }, "reboot_instance", "rebooting_hard"],
+  ])("%s %j", async (_name, body, changes, method, taskState) => {
+    const instance = world.server("devstack1", changes);
+    const reply = await act(instance, body);
+    expect([reply.status, reply.body]).toEqual([202, ""]);
+    expect(stateOf(instance)[1]).toBe(taskState);
+    expect(world.casts).toMatchObject([{ host: "devstack1", method, params: { instanceUuid: instance.uuid } }]);
+    expect(world.store.actions.list(instance.uuid)).toHaveLength(1);
+  });
+
+  test.each<[unknown, Partial<NewInstance>, string]>([
+    [{ "os-start": null }, {}, "Cannot 'start' instance ID while it is in vm_state active"],
+    [{ "os-stop": null }, { taskState: "rebooting" }, "Cannot 'stop' instance ID while it is in task_state rebooting"],
+    [
+      { reboot: { type: "SOFT" } },
+      { vmState: "stopped" },
+      "Cannot 'reboot' instance ID while it is in vm_state stopped",
+    ],
+  ])("%j is refused in %j", async (body, changes, message) => {
+    const instance = world.server("devstack1", changes);
+    const reply = await act(instance, body);
+    expect([reply.status, reply.message]).toEqual([409, message.replace("ID", instance.uuid)]);
+    expect(world.casts).toEqual([]);
+  });
+
+  test.each<[unknown, Partial<NewInstance>, string]>([
+    [{ "os-start": null }, { vmState: "stopped" }, "start_instance"],
+    [{ "os-stop": null }, {}, "stop_instance"],
+    [{ reboot: { type: "HARD" } }, {}, "reboot_instance"],
+    [{ pause: null }, {}, "pause_instance"],
+    [{ unpause: null }, { vmState: "paused" }, "unpause_instance"],
+    [{ suspend: null }, {}, "suspend_instance"],
+    [{ resume: null }, { vmState: "suspended" }, "resume_instance"],
+    [{ rescue: {} }, {}, "rescue_instance"],
+    [{ shelve: null }, {}, "shelve_instance"],
+    [{ shelveOffload: null }, { vmState: "shelved" }, "shelve_offload_instance"],
+  ])("%j of a server whose host is down is accepted, and waits for it", async (body, changes, method) => {
+    fence("devstack1");
+    const reply = await act(world.server("devstack1", changes), body);
+    expect([200, 202]).toContain(reply.status);
+    expect(world.casts).toMatchObject([{ host: "devstack1", method }]);
+  });
+
+  test.each([{ migrate: null }, { resize: { flavorRef: "2" } }])("%j needs the host: 409", async (body) => {
+    fence("devstack1");
+    const reply = await act(world.server("devstack1"), body);
+    expect([reply.status, reply.message]).toEqual([409, "Service is unavailable at this time."]);
+    expect(world.casts).toEqual([]);
+  });
+
+  test("a cast that cannot be stored undoes the rest", async () => {
+    const instance = world.server("devstack1");
+    world.casts.push = () => {
+      throw new Error("disk full");
+    };
+    expect((await act(instance, { "os-stop": null })).status).toBe(500);
+    expect(stateOf(instance)).toEqual(["active", null]);
+    expect(world.store.actions.list(instance.uuid)).toEqual([]);
+  });
+});
+
+describe("other actions", () => {
+  test("os-resetState", async () => {
+    const instance = world.server("devstack1", { vmState: "error", taskState: "spawning" });
+    expect((await act(instance, { "os-resetState": { state: "active" } })).status).toBe(202);
+    expect(stateOf(instance)).toEqual(["active", null]);
+    const reply = await act(instance, { "os-resetState": { state: "resized" } });
+    expect(reply.message).toBe(
+      "Invalid input for field/attribute state. Value: resized. 'resized' is not one of ['active', 'error']",
+    );
+  });
+
+  test("lock, with a reason since 2.73, and unlock", async () => {
+    const instance = world.server("devstack1");
+    await act(instance, { lock: { locked_reason: "mine" } }, 73);
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}`, version: 73 });
+    expect([shown.json("server", "locked"), shown.json("server", "locked_reason")]).toEqual([true, "mine"]);
+    await act(instance, { unlock: null });
+    expect(world.store.instances.get(instance.uuid)).toMatchObject({ locked: false, lockedReason: null });
+  });
+
+  test.each([
+    ["There is no such action: os-dance", { "os-dance": null }],
+    ["Malformed request body", {}],
+    ["Malformed request body", []],
+    ["Malformed request body", "{"],
+    ["Additional properties are not allowed ('more' was unexpected)", { "os-stop": null, more: 1 }],
+  ])("%s", async (message, body) => {
+    const reply = await act(world.server("devstack1"), body);
+    expect([reply.status, reply.message]).toEqual([400, message]);
+  });
+
+  test("a server that is only asked for is not ready", async () => {
+    const instance = world.server(null, { vmState: "building", taskState: "scheduling" });
+    world.store.requests.createBuildRequest({ instanceUuid: instance.uuid, projectId: instance.projectId, instance });
+    const reply = await act(instance, { "os-stop": null });
+    expect([reply.status, reply.message]).toEqual([409, `Instance ${instance.uuid} is not ready`]);
+  });
+});

@@ -1,0 +1,259 @@
+import { describe, expect, test } from "vitest";
+import { ResourceProviderUpdateConflict, ResourceProviderUpdateFailed } from "../../../../src/placement/errors.js";
+import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+
+async function open() {
+  const world = await ApiWorld.open();
+  world.host("devstack1");
+  world.host("devstack2");
+  const post = (path: string, body: unknown, version?: number) =>
+    world.ask({ method: "POST", url: `/compute/v2.1/os-aggregates${path}`, body, version });
+  const create = async (name: string, zone?: string): Promise<number> => {
+    const reply = await post("", { aggregate: { name, ...(zone === undefined ? {} : { availability_zone: zone }) } });
+    expect(reply.status, reply.body).toBe(200);
+    return Number(reply.json("aggregate", "id"));
+  };
+  const addHost = (id: number, host: string) => post(`/${id}/action`, { add_host: { host } });
+  const removeHost = (id: number, host: string) => post(`/${id}/action`, { remove_host: { host } });
+  const show = async (id: number) => (await world.ask({ url: `/compute/v2.1/os-aggregates/${id}` })).json("aggregate");
+  return { world, post, create, addHost, removeHost, show };
+}
+
+describe("os-aggregates", () => {
+  test("a new one is shown without hosts and metadata, with its uuid since 2.41", async () => {
+    const { world, post } = await open();
+    const body = { aggregate: { name: "rack1", availability_zone: "az1" } };
+    const made = (await post("", body, 41)).json("aggregate") as Record<string, unknown>;
+    expect(made).toEqual({
+      id: 1,
+      uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: "rack1",
+      availability_zone: "az1",
+      created_at: expect.stringMatching(/\.\d{6}$/),
+      updated_at: null,
+      deleted: false,
+      deleted_at: null,
+    });
+    const listed = (await world.ask({ url: "/compute/v2.1/os-aggregates", version: 40 })).json("aggregates");
+    const { uuid: _, ...before41 } = made;
+    expect(listed).toEqual([{ ...before41, hosts: [], metadata: { availability_zone: "az1" } }]);
+  });
+
+  test("members are mirrored on the provider of the host's node", async () => {
+    const { world, create, addHost, removeHost, show } = await open();
+    const id = await create("rack1");
+    const added = await addHost(id, "devstack1");
+    expect([added.status, added.json("aggregate", "hosts")]).toEqual([200, ["devstack1"]]);
+    expect((await removeHost(id, "devstack1")).json("aggregate", "hosts")).toEqual([]);
+    const uuid = world.store.aggregates.get(id)?.uuid;
+    expect(world.mirrored).toEqual([`+ ${uuid} devstack1`, `- ${uuid} devstack1`]);
+    expect(await show(id)).toMatchObject({ hosts: [] });
+  });
+
+  test("5.9 add: a mirror that fails is no failure; remove: it stops, and the host stays", async () => {
+    const { world, create, addHost, removeHost, show } = await open();
+    const id = await create("rack1");
+    world.mirrorFailure = new ResourceProviderUpdateFailed("no");
+    expect((await addHost(id, "devstack1")).status).toBe(200);
+    expect((await removeHost(id, "devstack1")).status).toBe(500);
+    world.mirrorFailure = new ResourceProviderUpdateConflict("kept changing");
+    expect((await removeHost(id, "devstack1")).status).toBe(409);
+    expect(await show(id)).toMatchObject({ hosts: ["devstack1"] });
+  });
+
+  test("what cannot be added or removed", async () => {
+    const { world, create, addHost, removeHost } = await open();
+    const id = await create("rack1");
+    await addHost(id, "devstack1");
+    const said = async (reply: Awaited<ReturnType<typeof addHost>>) => [reply.status, reply.message];
+    expect(await said(await addHost(id, "devstack1"))).toEqual([409, `Aggregate ${id} already has host devstack1.`]);
+    expect(await said(await addHost(id, "nowhere"))).toEqual([404, "Host 'nowhere' is not mapped to any cell"]);
+    world.store.services.destroy(world.host("lost").id);
+    expect(await said(await addHost(id, "lost"))).toEqual([404, "Compute host lost could not be found."]);
+    expect(await said(await addHost(99, "devstack1"))).toEqual([404, "Aggregate 99 could not be found."]);
+    const missing = `Cannot remove host devstack2 in aggregate ${id}`;
+    expect(await said(await removeHost(id, "devstack2"))).toEqual([404, missing]);
+    expect(world.mirrored).toHaveLength(1);
+  });
+
+  test("metadata is merged, null takes a key away", async () => {
+    const { post, create } = await open();
+    const id = await create("rack1", "az1");
+    const set = (metadata: unknown) => post(`/${id}/action`, { set_metadata: { metadata } });
+    expect((await set({ ssd: "true" })).json("aggregate", "metadata")).toEqual({
+      availability_zone: "az1",
+      ssd: "true",
+    });
+    expect((await set({ ssd: null })).json("aggregate", "metadata")).toEqual({ availability_zone: "az1" });
+    expect((await set({ ssd: 1 })).status).toBe(400);
+  });
+
+  test("names are unique; only empty ones are deleted", async () => {
+    const { world, post, create, addHost, removeHost } = await open();
+    const id = await create("rack1");
+    const url = `/compute/v2.1/os-aggregates/${id}`;
+    expect((await post("", { aggregate: { name: "rack1" } })).status).toBe(409);
+    const other = await create("rack2");
+    const rename = {
+      method: "PUT",
+      url: `/compute/v2.1/os-aggregates/${other}`,
+      body: { aggregate: { name: "rack1" } },
+    };
+    expect((await world.ask(rename)).message).toBe("Aggregate rack1 already exists.");
+    await addHost(id, "devstack1");
+    const refused = await world.ask({ method: "DELETE", url });
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      `Cannot remove host from aggregate ${id}. Reason: Host aggregate is not empty.`,
+    ]);
+    await removeHost(id, "devstack1");
+    expect((await world.ask({ method: "DELETE", url })).status).toBe(200);
+    expect((await world.ask({ method: "DELETE", url })).status).toBe(404);
+    expect((await world.ask({ url: "/compute/v2.1/os-aggregates/x" })).status).toBe(400);
+  });
+
+  test("images can be named since 2.81", async () => {
+    const { world, post, create } = await open();
+    const id = await create("rack1");
+    const body = { cache: [{ id: "c0ffee00-0000-4000-8000-000000000001" }] };
+    expect((await post(`/${id}/images`, body, 80)).status).toBe(404);
+    expect((await post(`/${id}/images`, body, 81)).status).toBe(202);
+    expect((await post(`/${id}/images`, { cache: [] }, 81)).status).toBe(400);
+    const missing = "c0ffee00-0000-4000-8000-00000000dead";
+    const refused = await post(`/${id}/images`, { cache: [...body.cache, { id: missing }] }, 81);
+    expect([refused.status, refused.message]).toEqual([400, `Image ${missing} could not be found.`]);
+    const twice = await post(`/${id}/images`, { cache: [...body.cache, ...body.cache] }, 81);
+    expect([twice.status, twice.message]).toEqual([400, "Duplicate images in request"]);
+    expect(world.casts).toEqual([]);
+  });
+
+  test.each([
+    '{"add_host": {"host": "devstack1"}, "remove_host": {"host": "devstack1"}}',
+    '{"explode": {}}',
+    '{"toString": {}}',
+    "[]",
+  ])("%s is no action", async (body) => {
+    const { post, create } = await open();
+    expect((await post(`/${await create("rack1")}/action`, body)).status).toBe(400);
+  });
+});
+
+describe("availability zones of aggregates", () => {
+  test("hosts of the aggregate are listed in its zone, and servers show it", async () => {
+    const { world, create, addHost } = await open();
+    await addHost(await create("rack1", "az1"), "devstack1");
+    const { uuid } = world.server("devstack1");
+    const reply = await world.ask({ url: "/compute/v2.1/os-availability-zone/detail" });
+    const zones = reply.json("availabilityZoneInfo") as { zoneName: string; hosts: object | null }[];
+    const hosts = zones.map((zone) => [zone.zoneName, Object.keys(zone.hosts ?? {})]);
+    expect(hosts.toSorted()).toEqual([
+      ["az1", ["devstack1"]],
+      ["nova", ["devstack2"]],
+    ]);
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
+    expect(shown.json("server", "OS-EXT-AZ:availability_zone")).toBe("az1");
+  });
+
+  test("a host is in one zone only", async () => {
+    const { create, addHost } = await open();
+    await addHost(await create("rack1", "az1"), "devstack1");
+    const second = await create("rack2", "az2");
+    const refused = await addHost(second, "devstack1");
+    expect([refused.status, refused.message]).toEqual([
+      409,
+      `Cannot add host to aggregate ${second}. Reason: One or more hosts already in availability zone(s) ['az1'].`,
+    ]);
+    expect((await addHost(await create("rack3", "az1"), "devstack1")).status).toBe(200);
+    expect((await addHost(await create("ssd"), "devstack1")).status).toBe(200);
+  });
+
+  test("each other aggregate's zone is named once, as Python writes it", async () => {
+    const { post, create, addHost } = await open();
+    const id = await create("all");
+    for (const host of ["devstack1", "devstack2"]) {
+      await addHost(id, host);
+    }
+    const other = await create("rack1", "bob's");
+    for (const host of ["devstack1", "devstack2"]) {
+      await addHost(other, host);
+    }
+    const refused = await post(`/${id}/action`, { set_metadata: { metadata: { availability_zone: "az1" } } });
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      `Cannot update metadata of aggregate ${id}. Reason: One or more hosts already in availability zone(s) ["bob's"].`,
+    ]);
+  });
+
+  test("a host with servers neither comes into a zone nor leaves one", async () => {
+    const { world, create, addHost, removeHost } = await open();
+    const id = await create("rack1", "az1");
+    const reason = (change: string, from: string, to: string) =>
+      `The host cannot be ${change} the aggregate as the availability zone of the host would change from '${from}' to ` +
+      `'${to}' but the host already has 1 instance(s). Changing the AZ of an existing instance is not supported by this ` +
+      "action. Move the instances away from this host then try again. If you need to move the instances between AZs " +
+      "then you can use shelve_offload and unshelve to achieve this..";
+    world.server("devstack1");
+    const added = await addHost(id, "devstack1");
+    expect([added.status, added.message]).toEqual([
+      409,
+      `Cannot add host to aggregate ${id}. Reason: ${reason("added to", "None", "az1")}`,
+    ]);
+    await addHost(id, "devstack2");
+    world.server("devstack2");
+    const removed = await removeHost(id, "devstack2");
+    expect([removed.status, removed.message]).toEqual([
+      409,
+      `Cannot remove host from aggregate ${id}. Reason: ${reason("removed from", "az1", "None")}`,
+    ]);
+    const same = await create("rack2", "az1");
+    const plain = await create("ssd");
+    for (const aggregate of [same, plain]) {
+      expect((await addHost(aggregate, "devstack2")).status).toBe(200);
+      expect((await removeHost(aggregate, "devstack2")).status).toBe(200);
+    }
+    expect(world.store.aggregates.get(id)?.hosts).toEqual(["devstack2"]);
+  });
+
+  test("a zone is neither emptied nor changed under servers", async () => {
+    const { world, create, addHost, show } = await open();
+    const id = await create("rack1", "az1");
+    await addHost(id, "devstack1");
+    const change = (aggregate: unknown) =>
+      world.ask({ method: "PUT", url: `/compute/v2.1/os-aggregates/${id}`, body: { aggregate } });
+    expect((await change({ availability_zone: null })).message).toBe(
+      `Cannot update aggregate ${id}. Reason: Aggregate rack1 does not support empty named availability zone.`,
+    );
+    world.server("devstack1");
+    const refused = await change({ name: "other", availability_zone: "az2" });
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      `Cannot update aggregate ${id}. Reason: One or more hosts contain instances in this zone.`,
+    ]);
+    expect(await show(id)).toMatchObject({ name: "rack1", availability_zone: "az1" });
+    expect((await change({ availability_zone: "a:b" })).status).toBe(400);
+    expect((await change({ name: " other ", availability_zone: "az1" })).json("aggregate", "name")).toBe("other");
+  });
+
+  test("a server can be asked for in the zone, and not in one that nobody has", async () => {
+    const { world, create, addHost } = await open();
+    world.flavor();
+    await addHost(await create("rack1", "az1"), "devstack1");
+    const boot = (zone: string) =>
+      world.ask({
+        method: "POST",
+        url: "/compute/v2.1/servers",
+        version: 37,
+        body: {
+          server: {
+            name: "vm",
+            flavorRef: "1",
+            imageRef: "c0ffee00-0000-4000-8000-000000000001",
+            networks: "none",
+            availability_zone: zone,
+          },
+        },
+      });
+    expect((await boot("az2")).message).toBe("The requested availability zone is not available");
+    expect((await boot("az1")).status).toBe(202);
+  });
+});

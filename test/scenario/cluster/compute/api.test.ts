@@ -1,0 +1,256 @@
+import fc from "fast-check";
+import { beforeEach, describe, expect, test } from "vitest";
+import { COMPUTE_ROUTES } from "../../../../src/cluster/compute/compute-routes.js";
+import { property } from "../../../fixtures/property.js";
+import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+
+let world: ApiWorld;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.host("devstack1");
+});
+
+describe("version discovery", () => {
+  test("GET / lists the versions, also without a token", async () => {
+    const reply = await world.ask({ url: "/compute/", token: "" });
+    expect(reply.json("versions")).toMatchObject([
+      { id: "v2.0", status: "DEPRECATED", version: "", min_version: "" },
+      { id: "v2.1", status: "CURRENT", version: "2.96", min_version: "2.1" },
+    ]);
+  });
+
+  test.each(["/compute/v2.1", "/compute/v2.1/"])("GET %s shows one, also without a token", async (url) => {
+    const reply = await world.ask({ url, token: "" });
+    expect(reply.json("version")).toMatchObject({ id: "v2.1", version: "2.96" });
+    expect(reply.headers["openstack-api-version"]).toBe("compute 2.1");
+  });
+});
+
+describe("microversions", () => {
+  const ask = (headers: Record<string, string>) => world.ask({ url: "/compute/v2.1/flavors", headers });
+  const both = (minor: number) => ({
+    "openstack-api-version": `compute 2.${minor}`,
+    "x-openstack-nova-api-version": `2.${minor}`,
+    vary: "OpenStack-API-Version, X-OpenStack-Nova-API-Version",
+  });
+
+  test.each([
+    [{}, 1],
+    [{ "openstack-api-version": "compute 2.55" }, 55],
+    [{ "openstack-api-version": "placement 1.9, compute 2.55" }, 55],
+    [{ "openstack-api-version": "placement 1.9" }, 1],
+    [{ "x-openstack-nova-api-version": "2.55" }, 55],
+    [{ "openstack-api-version": "compute 2.56", "x-openstack-nova-api-version": "2.55" }, 56],
+    [{ "openstack-api-version": "compute latest" }, 96],
+  ])("%j: 2.%i", async (headers, minor) => {
+    const reply = await ask(headers);
+    expect(reply.status).toBe(200);
+    expect(reply.headers).toMatchObject(both(minor));
+  });
+
+  test.each(["2.97", "2.0", "3.1", "1.1"])("%s is not supported: 406", async (version) => {
+    const reply = await ask({ "openstack-api-version": `compute ${version}` });
+    expect(reply.status).toBe(406);
+    expect(reply.json()).toEqual({
+      computeFault: {
+        code: 406,
+        message: `Version ${version} is not supported by the API. Minimum is 2.1 and maximum is 2.96.`,
+      },
+    });
+  });
+
+  test.each(["2", "2.x", "two", "2.1.1", "02.1", "2.01"])("%s is malformed: 400", async (version) => {
+    const reply = await ask({ "openstack-api-version": `compute ${version}` });
+    expect([reply.status, reply.message]).toEqual([
+      400,
+      `API Version String ${version} is of invalid format. Must be of format MajorNum.MinorNum.`,
+    ]);
+  });
+
+  test("errors carry the version too", async () => {
+    const reply = await world.ask({ url: "/compute/v2.1/flavors/9", version: 61 });
+    expect([reply.status, reply.headers]).toMatchObject([404, both(61)]);
+  });
+
+  test("/v2 knows none, and lets unknown members pass", async () => {
+    const reply = await world.ask({
+      method: "POST",
+      url: "/compute/v2/flavors",
+      version: 61,
+      body: { flavor: { name: "f", ram: 1, vcpus: 1, disk: 1, colour: "red" } },
+    });
+    expect([reply.status, reply.headers["openstack-api-version"]]).toEqual([200, undefined]);
+    expect(reply.json("flavor")).not.toHaveProperty("extra_specs");
+  });
+});
+
+describe("who may ask", () => {
+  test.each(["", "gAAAAABnonsense", "x".repeat(100_000)])("no valid token: 401", async (token) => {
+    const reply = await world.ask({ url: "/compute/v2.1/servers", token });
+    expect(reply.status).toBe(401);
+    expect(reply.json()).toEqual({
+      error: { code: 401, title: "Unauthorized", message: "The request you have made requires authentication." },
+    });
+    expect(reply.headers["www-authenticate"]).toBe('Keystone uri="http://127.0.0.1:8774/identity"');
+  });
+
+  const forAdministrators: readonly (readonly [string, string, string])[] = [
+    ["GET", "/os-services", "os_compute_api:os-services:list"],
+    ["GET", "/os-hypervisors", "os_compute_api:os-hypervisors:list"],
+    ["GET", "/os-hypervisors/detail", "os_compute_api:os-hypervisors:list-detail"],
+    ["GET", "/os-hypervisors/1", "os_compute_api:os-hypervisors:show"],
+    ["GET", "/os-hypervisors/1/uptime", "os_compute_api:os-hypervisors:uptime"],
+    ["GET", "/os-hypervisors/statistics", "os_compute_api:os-hypervisors:statistics"],
+    ["GET", "/os-hypervisors/x/search", "os_compute_api:os-hypervisors:search"],
+    ["GET", "/os-migrations", "os_compute_api:os-migrations:index"],
+    ["GET", "/os-availability-zone/detail", "os_compute_api:os-availability-zone:detail"],
+    ["GET", "/os-aggregates", "os_compute_api:os-aggregates:index"],
+    ["GET", "/os-quota-sets/other", "os_compute_api:os-quota-sets:show"],
+    ["GET", "/limits?tenant_id=other", "os_compute_api:limits:other_project"],
+    ["DELETE", "/os-services/1", "os_compute_api:os-services:delete"],
+    ["DELETE", "/flavors/1", "os_compute_api:os-flavor-manage:delete"],
+    ["GET", "/flavors/1/os-flavor-access", "os_compute_api:os-flavor-access"],
+  ];
+
+  test.each(forAdministrators)("%s %s is for administrators", async (method, path, rule) => {
+    const reply = await world.ask({ method, url: `/compute/v2.1${path}`, token: await world.token("demo") });
+    expect(reply.status).toBe(403);
+    expect(reply.json()).toEqual({
+      forbidden: { code: 403, message: `Policy doesn't allow ${rule} to be performed.` },
+    });
+  });
+
+  test("an unscoped token may do nothing", async () => {
+    const login = await world.ask({
+      method: "POST",
+      url: "/identity/v3/auth/tokens",
+      token: "",
+      body: {
+        auth: {
+          identity: {
+            methods: ["password"],
+            password: { user: { name: "admin", password: world.passwords.admin, domain: { name: "Default" } } },
+          },
+        },
+      },
+    });
+    const token = login.headers["x-subject-token"];
+    expect((await world.ask({ url: "/compute/v2.1/servers", token })).status).toBe(403);
+  });
+});
+
+describe("what is not there", () => {
+  test.each([
+    ["GET", "/compute/v2.1/nothing", 404, "404 Not Found"],
+    ["GET", "/compute/v9", 404, "404 Not Found"],
+    ["DELETE", "/compute/v2.1/servers", 405, "405 Method Not Allowed"],
+    ["GET", "/compute/v2.1/%ff", 404, "404 Not Found"],
+  ])("%s %s: %i", async (method, url, status, code) => {
+    const reply = await world.ask({ method, url });
+    expect([reply.status, reply.json("code")]).toEqual([status, code]);
+  });
+
+  test("a path with the project's id, from clients with an old catalog", async () => {
+    const url = `/compute/v2.1/${world.projectId("admin")}/flavors/1`;
+    expect((await world.ask({ url })).json("flavor", "id")).toBe("1");
+  });
+});
+
+describe("garbage", () => {
+  const url = "/compute/v2.1/servers";
+  const dump = (): unknown =>
+    world.store.database
+      .all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'identity_%' ORDER BY name")
+      .map(([name]) => world.store.database.all(`SELECT * FROM ${String(name)}`));
+
+  test.each<[string, unknown, Record<string, string>, number]>([
+    ["not JSON", "{", {}, 400],
+    ["nothing", "", {}, 400],
+    ["another type", "<server/>", { "content-type": "application/xml" }, 415],
+    ["too much", `"${"x".repeat(120_000)}"`, {}, 413],
+    ["deep", `${"[".repeat(50_000)}${"]".repeat(50_000)}`, {}, 400],
+    ["null", "null", {}, 400],
+    ["prototypes", '{"__proto__": {"server": {}}, "constructor": 1}', {}, 400],
+  ])("%s", async (_name, body, headers, status) => {
+    const before = dump();
+    const reply = await world.ask({
+      method: "POST",
+      url,
+      body,
+      headers: { "content-type": "application/json", ...headers },
+    });
+    expect(reply.status).toBe(status);
+    expect(dump()).toEqual(before);
+  });
+
+  const routes = COMPUTE_ROUTES;
+  const names = [
+    "server",
+    "flavor",
+    "name",
+    "imageRef",
+    "flavorRef",
+    "networks",
+    "evacuate",
+    "status",
+    "metadata",
+    "extra_specs",
+    "os-stop",
+  ];
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3 },
+      fc.jsonValue(),
+      fc.constantFrom("none", "1", CIRROS, -1, 1e308, null, true),
+      fc.dictionary(fc.constantFrom(...names), tie("any"), { maxKeys: 4 }),
+    ),
+  })).any;
+  const anyRequest = fc.record({
+    route: fc.constantFrom(...routes),
+    version: fc.integer({ min: 1, max: 96 }),
+    segments: fc.array(fc.oneof(fc.string(), fc.constantFrom("1", CIRROS, "..", "%00", "devstack1")), {
+      minLength: 3,
+      maxLength: 3,
+    }),
+    query: fc.oneof(
+      fc.string(),
+      fc.constantFrom("limit=x", "marker=x&limit=0", "name=(((", "status=x", "changes-since=x"),
+    ),
+    body: fc.oneof(value, fc.string()),
+    admin: fc.boolean(),
+  });
+
+  property([anyRequest], { numRuns: 60 })(
+    "whatever is asked, the answer is an error that says so, or an answer",
+    async ({ route, version, segments, query, body, admin }) => {
+      const rest = [...segments];
+      const path = route.path.replaceAll(/:[a-z]+/g, () => encodeURIComponent(rest.pop() ?? "x"));
+      const reply = await world.ask({
+        method: route.method,
+        url: `/compute/v2.1${path}?${query.replaceAll("#", "")}`,
+        version,
+        body: route.method === "GET" ? undefined : (body ?? "null"),
+        token: await world.token(admin ? "admin" : "demo"),
+      });
+      // 501 is Nova's own answer where no driver could give one.
+      if (reply.status !== 501) {
+        expect(reply.status, `${route.method} ${path}: ${reply.body}`).toBeLessThan(500);
+      }
+      if (reply.status >= 400) {
+        expect(reply.message).not.toBe("");
+      }
+    },
+  );
+
+  property([fc.string(), fc.string(), fc.string({ maxLength: 40 })], { numRuns: 40 })(
+    "random methods, paths and tokens change nothing",
+    async (method, path, token) => {
+      const before = dump();
+      const reply = await world.ask({ method, url: `/compute/${path}`, token });
+      expect(reply.status).toBeLessThan(500);
+      expect(dump()).toEqual(before);
+    },
+  );
+});

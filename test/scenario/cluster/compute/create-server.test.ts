@@ -1,0 +1,200 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ApiWorld, CIRROS, type Reply } from "../../../unit/cluster/compute/api-world.js";
+
+let world: ApiWorld;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.host("devstack1");
+  world.host("devstack2");
+});
+
+function create(server: Record<string, unknown> = {}, version = 37, token?: string): Promise<Reply> {
+  return world.ask({
+    method: "POST",
+    url: "/compute/v2.1/servers",
+    version,
+    token,
+    body: {
+      server: {
+        name: "vm1",
+        flavorRef: "1",
+        imageRef: CIRROS,
+        ...(version >= 37 ? { networks: "none" } : {}),
+        ...server,
+      },
+    },
+  });
+}
+
+const tasks = () => world.store.tasks.pending().map(({ task }) => task);
+
+describe("create", () => {
+  test("6.1 row 1: what is acknowledged is stored", async () => {
+    const reply = await create();
+    expect(reply.status).toBe(202);
+    const uuid = String(reply.json("server", "id"));
+    expect(reply.headers.location).toBe(`http://127.0.0.1:8774/compute/v2.1/servers/${uuid}`);
+    expect(world.store.requests.buildRequest(uuid)?.instance).toMatchObject({
+      displayName: "vm1",
+      displayDescription: null,
+      hostname: "vm1",
+      vmState: "building",
+      taskState: "scheduling",
+      host: null,
+    });
+    expect(world.store.requests.spec(uuid)).toMatchObject({ numInstances: 1, imageRef: CIRROS, isBfv: false });
+    expect(world.store.mappings.instance(uuid)).toEqual({ cell: null, queuedForDelete: false });
+    expect(tasks()).toEqual([
+      { kind: "build_instances", instanceUuid: uuid, requestId: reply.headers["x-compute-request-id"] },
+    ]);
+    expect(world.wakes).toBe(1);
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}`, version: 37 });
+    expect(shown.json("server", "status")).toBe("BUILD");
+  });
+
+  test("keeps its tags in order, without doubles", async () => {
+    await create({ tags: ["b", "c", "a", "b"] }, 52);
+    expect(world.store.requests.buildRequests()[0]?.instance.tags).toEqual(["a", "b", "c"]);
+  });
+
+  test("several at once are named in order and stored together", async () => {
+    const reply = await create({ min_count: "2", max_count: 3, return_reservation_id: true });
+    const stored = world.store.requests.buildRequests().map(({ instance }) => instance);
+    expect(stored.map(({ displayName }) => displayName).sort()).toEqual(["vm1-1", "vm1-2", "vm1-3"]);
+    expect(new Set(stored.map(({ reservationId }) => reservationId))).toEqual(new Set([reply.json("reservation_id")]));
+    expect(tasks()).toHaveLength(3);
+  });
+
+  test("nothing is stored when one part cannot be", async () => {
+    world.store.tasks.add = () => {
+      throw new Error("disk full");
+    };
+    const reply = await create({ max_count: 2 });
+    expect(reply.status).toBe(500);
+    expect(world.store.requests.buildRequests()).toEqual([]);
+    expect(world.wakes).toBe(0);
+  });
+
+  test.each([
+    ["nova", {}, "nova"],
+    ["nova:devstack1", { forcedHost: "devstack1" }, "nova"],
+    ["nova:devstack1:node", { forcedHost: "devstack1", forcedNode: "node" }, "nova"],
+    ["nova::node", { forcedNode: "node" }, "nova"],
+  ])("availability zone %s", async (zone, forced, stored) => {
+    const reply = await create({ availability_zone: zone });
+    expect(reply.status).toBe(202);
+    const {
+      kind: _kind,
+      instanceUuid,
+      requestId: _requestId,
+      ...rest
+    } = tasks()[0] ?? { instanceUuid: "", requestId: "" };
+    expect(rest).toEqual(forced);
+    expect(world.store.requests.spec(instanceUuid)?.availabilityZone).toBe(stored);
+  });
+
+  test.each([
+    [{ host: "devstack2" }, { requestedHost: "devstack2" }],
+    [{ hypervisor_hostname: "devstack2" }, { requestedNode: "devstack2" }],
+    [
+      { host: "devstack2", hypervisor_hostname: "devstack2" },
+      { requestedHost: "devstack2", requestedNode: "devstack2" },
+    ],
+  ])("2.74 destination %j", async (destination, wanted) => {
+    expect((await create(destination, 74)).status).toBe(202);
+    expect(tasks()[0]).toMatchObject(wanted);
+    expect((await create(destination, 73)).message).toMatch(/Additional properties are not allowed/);
+  });
+
+  test.each<[string, Record<string, unknown>, number, number, string]>([
+    ["unknown flavor", { flavorRef: "9" }, 37, 400, "Flavor 9 could not be found."],
+    ["no image", { imageRef: "" }, 37, 400, "Missing imageRef attribute"],
+    ["unknown image", { imageRef: "c0ffee00-0000-4000-8000-000000000009" }, 37, 400, "Can not find requested image"],
+    ["counts", { min_count: 2, max_count: 1 }, 37, 400, "min_count must be <= max_count"],
+    ["too many", { max_count: 100_000 }, 37, 403, "Quota exceeded for instances"],
+    ["zone", { availability_zone: "mars" }, 37, 400, "The requested availability zone is not available"],
+    ["zone format", { availability_zone: "a:b:c:d" }, 37, 400, "Unable to parse availability_zone"],
+    ["volume", { block_device_mapping_v2: [{ boot_index: 0 }] }, 37, 400, "no Block Storage service"],
+    ["key", { key_name: "mine" }, 37, 400, "Invalid key_name provided."],
+    ["network", { networks: [{ uuid: CIRROS }] }, 37, 400, `Network ${CIRROS} could not be found.`],
+    ["port", { networks: [{ port: CIRROS }] }, 37, 400, `Port id ${CIRROS} could not be found.`],
+    ["host", { host: "mars" }, 74, 400, "Compute host mars could not be found."],
+    [
+      "both destinations",
+      { host: "devstack1", availability_zone: "nova:devstack1" },
+      74,
+      400,
+      "are mutually exclusive",
+    ],
+    ["certificates", { trusted_image_certificates: ["c1", "c2", "c1"] }, 63, 400, "has non-unique elements"],
+    ["no networks", { networks: undefined }, 37, 400, "'networks' is a required property"],
+    [
+      "networks text",
+      { networks: "some" },
+      37,
+      400,
+      "Invalid input for field/attribute networks. Value: some. 'some' is not valid under any of the given schemas",
+    ],
+    ["name", { name: " x" }, 37, 400, "An invalid 'name' value was provided. The name must be: printable characters."],
+    ["name type", { name: 5 }, 37, 400, "Invalid input for field/attribute name. Value: 5. 5 is not of type 'string'"],
+    ["long name", { name: "x".repeat(256) }, 37, 400, "is too long"],
+    [
+      "count text",
+      { min_count: "none" },
+      37,
+      400,
+      "Invalid input for field/attribute min_count. Value: none. 'none' does not match '^0*[1-9][0-9]*$'",
+    ],
+    ["zero", { min_count: 0 }, 37, 400, "0 is less than the minimum of 1"],
+    [
+      "metadata",
+      { metadata: { k: 1 } },
+      37,
+      400,
+      "Invalid input for field/attribute k. Value: 1. 1 is not of type 'string'",
+    ],
+    ["tags before 2.52", { tags: ["a"] }, 51, 400, "Additional properties are not allowed ('tags' was unexpected)"],
+    ["hostname for two", { hostname: "host", max_count: 2 }, 90, 400, "Unable to allocate a single hostname"],
+    ["fqdn before 2.94", { hostname: "a.example.org" }, 93, 400, "does not match"],
+  ])("refuses: %s", async (_name, server, version, status, message) => {
+    const reply = await create(server, version);
+    expect(reply.message).toContain(message);
+    expect(reply.status).toBe(status);
+    expect(world.store.requests.buildRequests()).toEqual([]);
+    expect(tasks()).toEqual([]);
+  });
+
+  test.each([
+    [1, {}, "vm1"],
+    [19, {}, null],
+    [19, { description: "mine" }, "mine"],
+  ])("2.%i description of %j", async (version, server, description) => {
+    await create(server, version);
+    expect(world.store.requests.buildRequests()[0]?.instance.displayDescription).toBe(description);
+  });
+
+  test.each([
+    ["hostname", 90],
+    ["hostname", 94],
+    ["user_data", 37],
+    ["name", 37],
+    ["description", 37],
+    ["availability_zone", 37],
+    ["config_drive", 37],
+    ["flavorRef", 37],
+  ])("a long %s costs no more than its length", async (member, version) => {
+    const reply = await create({ [member]: `${"a".repeat(50_000)}${" ".repeat(50_000)}!` }, version);
+    expect(reply.status).toBe(400);
+  });
+
+  test("only administrators choose a host", async () => {
+    const demo = await world.token("demo");
+    const reply = await create({ availability_zone: "nova:devstack1" }, 37, demo);
+    expect(reply.status).toBe(403);
+    expect(reply.message).toBe("Policy doesn't allow os_compute_api:servers:create:forced_host to be performed.");
+    const other = await create({ host: "devstack1" }, 74, demo);
+    expect(other.message).toBe("Policy doesn't allow compute:servers:create:requested_destination to be performed.");
+  });
+});

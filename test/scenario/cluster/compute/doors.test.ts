@@ -1,0 +1,135 @@
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { COMPUTE_ROUTES } from "../../../../src/cluster/compute/compute-routes.js";
+import { Router } from "../../../../src/cluster/http/router.js";
+import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { DOORS, type Door } from "../../../unit/cluster/compute/door-table.js";
+
+/** What must not be told to who may not see the server. */
+const SECRET = "payroll";
+
+let world: ApiWorld;
+/** All rows of the world that is shared. */
+let rows: string;
+let names: Readonly<Record<string, string>>;
+
+/** Refusals change nothing, so that they all share it. */
+beforeAll(build);
+
+async function build(): Promise<void> {
+  world = await ApiWorld.shared();
+  world.flavor();
+  world.flavor({ flavorid: "2", name: "m1.small", memoryMb: 2048 });
+  const service = world.host("devstack1");
+  world.store.aggregates.create({ name: "rack1", metadata: {} });
+  const project = world.projectId("demo");
+  const { uuid } = world.server("devstack1", { projectId: project, displayName: SECRET, metadata: { key: SECRET } });
+  const node = world.store.computeNodes.byHost("devstack1")[0]?.uuid ?? "";
+  names = { server: uuid, service: service.uuid, node, project };
+  stranger("reader", project, ["reader"]);
+  stranger("nobody", project, []);
+  stranger("other", "f".repeat(32), ["reader", "member"]);
+  rows = dump();
+}
+
+function stranger(token: string, projectId: string, roles: readonly string[]): void {
+  const user = { userId: token, userName: token, domainId: "default", systemScope: null, projectName: token };
+  world.strangers.set(token, { ...user, projectId, roles, expiresAt: Number.MAX_SAFE_INTEGER });
+}
+
+const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole);
+
+function open({ method, path, body, version = 72 }: Door, token: string) {
+  return world.ask({
+    method,
+    url: `/compute/v2.1${filled(path)}`,
+    ...(body === undefined ? {} : { body: filled(JSON.stringify(body)) }),
+    version,
+    token,
+  });
+}
+
+function dump(): string {
+  const tables = world.store.database
+    .all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'identity_%' ORDER BY name")
+    .map(([name]) => [name, world.store.database.all(`SELECT * FROM ${String(name)}`)]);
+  return JSON.stringify(tables);
+}
+
+/** Answered with the status, without a change and without a word of the server. */
+async function refused(door: Door, token: string, ...statuses: readonly number[]) {
+  const reply = await open(door, token);
+  expect(statuses, reply.body).toContain(reply.status);
+  expect(reply.body).not.toContain(SECRET);
+  expect(dump()).toBe(rows);
+  expect(world.casts).toEqual([]);
+  return reply;
+}
+
+function named(doors: readonly Door[]) {
+  return doors.map(
+    (door) =>
+      [`${door.method} ${door.path} ${door.body === undefined ? "" : JSON.stringify(door.body)}`, door] as const,
+  );
+}
+const writing = DOORS.filter(({ level }) => level === "member");
+const administrative = DOORS.filter(({ level }) => level === "admin");
+const ofServers = DOORS.filter(({ path }) => path.includes("{server}"));
+
+test("the table has every route", () => {
+  const routes = COMPUTE_ROUTES;
+  const router = new Router(routes);
+  const seen = DOORS.map(({ method, path }) => router.match(method, path));
+  expect(routes.filter((route) => !seen.some((match) => match.kind === "found" && match.route === route))).toEqual([]);
+});
+
+test.each(named(DOORS))("no token, a forged one, one without roles, %s", async (_name, door) => {
+  const token = await world.token("admin");
+  for (const wrong of ["", "gAAAAAB", `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`]) {
+    const reply = await refused(door, wrong, 401);
+    expect(reply.json("error", "message")).toBe("The request you have made requires authentication.");
+  }
+  const open = ["GET /flavors", "GET /flavors/detail", "GET /flavors/1"].includes(`${door.method} ${door.path}`);
+  if (!open) {
+    await refused(door, "nobody", 403, 404);
+  }
+});
+
+test.each(named([...writing, ...administrative]))("the role reader alone, %s: 403", async (_name, door) => {
+  const reply = await refused(door, "reader", 403);
+  expect(reply.message).toMatch(/^Policy doesn't allow \S+ to be performed\.$/);
+});
+
+test.each(named(administrative))("a member, %s: 403", async (_name, door) => {
+  const reply = await refused(door, await world.token("demo"), 403);
+  expect(reply.message).toMatch(/^Policy doesn't allow \S+ to be performed\.$/);
+});
+
+test.each(named(ofServers))("another project's server, %s: 404", async (_name, door) => {
+  const reply = await refused(door, "other", ...(door.level === "admin" ? [403, 404] : [404]));
+  if (reply.status === 404) {
+    expect(reply.message).toBe(`Instance ${names.server} could not be found.`);
+  }
+});
+
+describe("with a deployment of its own", () => {
+  beforeEach(build);
+
+  test("every door is shut for a token that was revoked, and for one that has expired", async () => {
+    const [revoked, token] = [await world.token("demo"), await world.token("admin")];
+    const headers = { "x-subject-token": revoked };
+    await world.ask({ method: "DELETE", url: "/identity/v3/auth/tokens", token, headers });
+    for (const door of DOORS) {
+      await refused(door, revoked, 401);
+    }
+    await world.world.advance(3_600_000);
+    for (const door of DOORS) {
+      await refused(door, token, 401);
+    }
+  });
+
+  test.each(named(DOORS))("who may, %s: neither 401 nor 403", async (_name, door) => {
+    const user = door.level === "admin" ? await world.token("admin") : door.level;
+    const token = user === "member" ? await world.token("demo") : user;
+    expect([401, 403]).not.toContain((await open(door, token)).status);
+  });
+});

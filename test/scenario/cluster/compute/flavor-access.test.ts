@@ -1,0 +1,86 @@
+import { beforeEach, expect, test } from "vitest";
+import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+
+let world: ApiWorld;
+let demo: string;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.flavor({ flavorid: "9", name: "m1.private", isPublic: false });
+  demo = world.projectId("demo");
+});
+
+function change(body: unknown, options: { readonly flavor?: string; readonly version?: number } = {}) {
+  return world.ask({
+    method: "POST",
+    url: `/compute/v2.1/flavors/${options.flavor ?? "9"}/action`,
+    version: options.version,
+    body,
+  });
+}
+const allow = (tenant: string) => change({ addTenantAccess: { tenant } });
+
+test("a private flavor is seen by the projects that were given access, and by no other", async () => {
+  const token = await world.token("demo");
+  const listed = async () => {
+    const reply = await world.ask({ url: "/compute/v2.1/flavors", token });
+    return (reply.json("flavors") as { id: string }[]).map(({ id }) => id);
+  };
+  const shown = async () => (await world.ask({ url: "/compute/v2.1/flavors/9", token })).status;
+  const boot = async () => {
+    const server = { name: "vm", flavorRef: "9", imageRef: CIRROS, networks: "none" };
+    return (await world.ask({ method: "POST", url: "/compute/v2.1/servers", token, version: 37, body: { server } }))
+      .status;
+  };
+  expect([await listed(), await shown(), await boot()]).toEqual([["1"], 404, 400]);
+  expect((await allow(demo)).json("flavor_access")).toEqual([{ flavor_id: "9", tenant_id: demo }]);
+  expect([await listed(), await shown(), await boot()]).toEqual([["1", "9"], 200, 202]);
+  const access = await world.ask({ url: "/compute/v2.1/flavors/9/os-flavor-access" });
+  expect(access.json("flavor_access")).toEqual([{ flavor_id: "9", tenant_id: demo }]);
+  expect((await change({ removeTenantAccess: { tenant: demo } })).json("flavor_access")).toEqual([]);
+  expect([await listed(), await shown(), await boot()]).toEqual([["1"], 404, 400]);
+});
+
+test("a server is not resized to a private flavor of others", async () => {
+  world.host("devstack1");
+  const { uuid } = world.server("devstack1", { projectId: demo });
+  const token = await world.token("demo");
+  const resize = () =>
+    world.ask({
+      method: "POST",
+      url: `/compute/v2.1/servers/${uuid}/action`,
+      token,
+      body: { resize: { flavorRef: "9" } },
+    });
+  expect((await resize()).message).toBe("Flavor 9 could not be found.");
+  await allow(demo);
+  expect((await resize()).status).toBe(202);
+});
+
+test("what is refused", async () => {
+  const said = async (reply: ReturnType<typeof change>) => [(await reply).status, (await reply).message];
+  expect(await said(allow("nobody"))).toEqual([400, "Project ID nobody is not a valid project."]);
+  expect(await said(change({ removeTenantAccess: { tenant: demo } }))).toEqual([
+    404,
+    `Flavor access not found for 9 / ${demo} combination.`,
+  ]);
+  await allow(demo);
+  expect(await said(allow(demo))).toEqual([
+    409,
+    `Flavor access already exists for flavor 9 and project ${demo} combination.`,
+  ]);
+  const add = { addTenantAccess: { tenant: demo } };
+  expect(await said(change(add, { flavor: "1", version: 7 }))).toEqual([409, "Can not add access to a public flavor."]);
+  expect((await change(add, { flavor: "1", version: 6 })).status).toBe(200);
+  expect((await change(add, { flavor: "none" })).status).toBe(404);
+  expect((await change({ addTenantAccess: {} })).status).toBe(400);
+  expect((await change({ other: {} })).status).toBe(400);
+});
+
+test("access goes with the flavor", async () => {
+  await allow(demo);
+  world.store.flavors.destroy("9");
+  world.flavor({ flavorid: "9", name: "m1.private", isPublic: false });
+  expect(world.store.flavors.projects("9")).toEqual([]);
+});

@@ -1,0 +1,347 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Instance, MigrationStatus, MigrationType, NewInstance } from "../../../../src/records/index.js";
+import { ApiWorld, CIRROS, TINY } from "../../../unit/cluster/compute/api-world.js";
+
+let world: ApiWorld;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.flavor({ flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 });
+  world.flavor({ flavorid: "off", name: "m1.off", disabled: true });
+  world.flavor({ flavorid: "diskless", name: "m1.diskless", rootGb: 0 });
+  world.host("devstack1");
+  world.host("devstack2");
+});
+
+function act(instance: Instance, body: unknown, version = 1, token?: string) {
+  return world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
+}
+function fence(host: string) {
+  const service = world.store.services.getByHost(host, "nova-compute");
+  world.store.services.update(service?.id ?? 0, { forcedDown: true });
+}
+const tasks = () => world.store.tasks.pending().map(({ task }) => task);
+function stateOf({ uuid }: Instance) {
+  const { vmState, taskState } = world.store.instances.get(uuid) ?? {};
+  return [vmState, taskState];
+}
+const actionsOf = ({ uuid }: Instance) => world.store.actions.list(uuid).map(({ action }) => action);
+function migrationOf(
+  { uuid }: Instance,
+  status: MigrationStatus,
+  migrationType: MigrationType = "migration",
+  sourceCompute = "devstack2",
+) {
+  return world.store.migrations.create({
+    instanceUuid: uuid,
+    migrationType,
+    status,
+    changes: { sourceCompute, sourceNode: sourceCompute, destCompute: "devstack1" },
+  });
+}
+
+describe("6.3 row 1: migrate and resize", () => {
+  test.each<[number, unknown, string | null]>([
+    [1, null, null],
+    [1, { host: "devstack2" }, null],
+    [55, null, null],
+    [56, null, null],
+    [56, {}, null],
+    [56, { host: "devstack2" }, "devstack2"],
+  ])("2.%i migrate %j", async (version, migrate, host) => {
+    const instance = world.server("devstack1");
+    const reply = await act(instance, { migrate }, version);
+    expect(reply.status, reply.body).toBe(202);
+    expect(stateOf(instance)).toEqual(["active", "resize_prep"]);
+    expect(tasks()).toMatchObject([{ kind: "migrate_server", flavor: { id: instance.flavor.id }, host }]);
+    expect(actionsOf(instance)).toEqual(["migrate"]);
+    expect(world.wakes).toBe(1);
+  });
+
+  test("resize", async () => {
+    const instance = world.server("devstack1", { vmState: "stopped" });
+    expect((await act(instance, { resize: { flavorRef: "2", "OS-DCF:diskConfig": "AUTO" } })).status).toBe(202);
+    expect(stateOf(instance)).toEqual(["stopped", "resize_prep"]);
+    expect(tasks()).toMatchObject([{ kind: "migrate_server", flavor: { flavorid: "2" }, host: null }]);
+    expect(actionsOf(instance)).toEqual(["resize"]);
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}` });
+    expect(shown.json("server", "status")).toBe("RESIZE");
+  });
+
+  test.each<[number, string, unknown, Partial<NewInstance>]>([
+    [400, "Cannot migrate to the host where the server exists.", { migrate: { host: "devstack1" } }, {}],
+    [400, "Compute host nowhere could not be found.", { migrate: { host: "nowhere" } }, {}],
+    [409, "Cannot 'migrate' instance ID while it is in vm_state paused", { migrate: null }, { vmState: "paused" }],
+    [
+      409,
+      "Cannot 'resize' instance ID while it is in task_state rebooting",
+      { resize: { flavorRef: "2" } },
+      { taskState: "rebooting" },
+    ],
+    [400, "When resizing, instances must change flavor!", { resize: { flavorRef: "1" } }, {}],
+    [400, "Flavor 99 could not be found.", { resize: { flavorRef: "99" } }, {}],
+    [400, "Flavor off could not be found.", { resize: { flavorRef: "off" } }, {}],
+    [
+      400,
+      "Server disk was unable to be resized because: Resize to zero disk flavor is not allowed.",
+      { resize: { flavorRef: "diskless" } },
+      {},
+    ],
+  ])("6.8 %i %s", async (status, message, body, changes) => {
+    const instance = world.server("devstack1", changes);
+    const reply = await act(instance, body, 90);
+    expect([reply.status, reply.message]).toEqual([status, message.replace("ID", instance.uuid)]);
+    expect(tasks()).toEqual([]);
+  });
+
+  test("6.8 409 the source is down, or the server is locked for whoever is no administrator", async () => {
+    const locked = world.server("devstack1", { locked: true, projectId: world.projectId("demo") });
+    const demo = await world.token("demo");
+    expect((await act(locked, { resize: { flavorRef: "2" } }, 1, demo)).status).toBe(409);
+    expect((await act(locked, { migrate: null }, 1, demo)).status).toBe(403);
+    fence("devstack1");
+    expect((await act(world.server("devstack1"), { migrate: null })).status).toBe(409);
+  });
+});
+
+describe("6.3 confirm and revert", () => {
+  test("confirm is cast to the source, once", async () => {
+    const instance = world.server("devstack1", { vmState: "resized" });
+    const { id } = migrationOf(instance, "finished");
+    expect((await act(instance, { confirmResize: null })).status).toBe(204);
+    expect(world.store.migrations.get(id)?.status).toBe("confirming");
+    expect(world.casts).toMatchObject([{ host: "devstack2", method: "confirm_resize", params: { migrationId: id } }]);
+    const again = await act(instance, { confirmResize: null });
+    expect([again.status, again.message]).toEqual([400, "Instance has not been resized."]);
+  });
+
+  test("confirm needs the source up, and a server that waits for it", async () => {
+    const instance = world.server("devstack1", { vmState: "resized" });
+    const { id } = migrationOf(instance, "finished");
+    fence("devstack2");
+    expect((await act(instance, { confirmResize: null })).status).toBe(409);
+    expect(world.store.migrations.get(id)?.status).toBe("finished");
+    expect((await act(world.server("devstack1"), { confirmResize: null })).status).toBe(409);
+  });
+
+  test("revert is cast to the destination, also while the source is down; the request is for the old flavor again", async () => {
+    const small = world.store.flavors.getByFlavorid("2");
+    const tiny = world.store.flavors.getByFlavorid("1");
+    if (!small || !tiny) {
+      throw new Error("no flavors");
+    }
+    const instance = world.server("devstack1", { vmState: "resized", flavor: small, oldFlavor: tiny });
+    const { uuid: instanceUuid, projectId, userId, imageRef } = instance;
+    const spec = { instanceUuid, projectId, userId, flavor: small, imageRef, isBfv: false, numInstances: 1 };
+    world.store.requests.createSpec({ ...spec, availabilityZone: null });
+    const { id } = migrationOf(instance, "finished");
+    fence("devstack2");
+    expect((await act(instance, { revertResize: null })).status).toBe(202);
+    expect(stateOf(instance)).toEqual(["resized", "resize_reverting"]);
+    expect(world.store.migrations.get(id)?.status).toBe("reverting");
+    expect(world.store.requests.spec(instanceUuid)?.flavor).toEqual(tiny);
+    expect(world.casts).toMatchObject([{ host: "devstack1", method: "revert_resize" }]);
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${instanceUuid}` });
+    expect(shown.json("server", "status")).toBe("REVERT_RESIZE");
+  });
+});
+
+describe("6.5 row 1: os-migrateLive", () => {
+  const live = (host: string | null, more: object) => ({ "os-migrateLive": { host, ...more } });
+
+  test.each<[number, unknown, object]>([
+    [
+      1,
+      live("devstack2", { block_migration: false, disk_over_commit: "True" }),
+      { host: "devstack2", forced: true, blockMigration: false, diskOverCommit: true },
+    ],
+    [
+      1,
+      live(null, { block_migration: true, disk_over_commit: false }),
+      { host: null, forced: false, blockMigration: true },
+    ],
+    [25, live("devstack2", { block_migration: "auto" }), { forced: true, blockMigration: null, diskOverCommit: false }],
+    [30, live("devstack2", { block_migration: "auto" }), { forced: false }],
+    [30, live("devstack2", { block_migration: "auto", force: "true" }), { forced: true }],
+    [68, live("devstack2", { block_migration: "auto" }), { forced: false }],
+  ])("2.%i %j", async (version, body, expected) => {
+    const instance = world.server("devstack1", { vmState: "paused" });
+    const reply = await act(instance, body, version);
+    expect(reply.status, reply.body).toBe(202);
+    expect(stateOf(instance)).toEqual(["paused", "migrating"]);
+    expect(tasks()).toMatchObject([{ kind: "live_migrate_instance", ...expected }]);
+    expect(actionsOf(instance)).toEqual(["live-migration"]);
+  });
+
+  test.each<[number, number, unknown, Partial<NewInstance>]>([
+    [1, 400, live("devstack2", { block_migration: "auto", disk_over_commit: false }), {}],
+    [25, 400, live("devstack2", { block_migration: "auto", disk_over_commit: false }), {}],
+    [29, 400, live("devstack2", { block_migration: "auto", force: true }), {}],
+    [30, 400, live(null, { block_migration: "auto", force: true }), {}],
+    [68, 400, live("devstack2", { block_migration: "auto", force: true }), {}],
+    [68, 400, live("nowhere", { block_migration: "auto" }), {}],
+    [68, 409, live(null, { block_migration: "auto" }), { vmState: "stopped" }],
+    [68, 409, live(null, { block_migration: "auto" }), { taskState: "migrating" }],
+  ])("2.%i is refused with %i: %j of %j", async (version, status, body, changes) => {
+    const reply = await act(world.server("devstack1", changes), body, version);
+    expect(reply.status, reply.body).toBe(status);
+    expect(tasks()).toEqual([]);
+  });
+});
+
+describe("6.5 force-complete and abort", () => {
+  const under = (instance: Instance, id: number, path = "") =>
+    `/compute/v2.1/servers/${instance.uuid}/migrations/${id}${path}`;
+  const forceComplete = (instance: Instance, id: number, version = 22) =>
+    world.ask({ method: "POST", url: under(instance, id, "/action"), body: { force_complete: null }, version });
+  const abort = (instance: Instance, id: number, version = 24) =>
+    world.ask({ method: "DELETE", url: under(instance, id), version });
+
+  test("are cast to the source", async () => {
+    const instance = world.server("devstack2", { taskState: "migrating" });
+    const { id } = migrationOf(instance, "running", "live-migration");
+    expect((await forceComplete(instance, id)).status).toBe(202);
+    expect((await abort(instance, id)).status).toBe(202);
+    expect(world.casts.map(({ host, method }) => [host, method])).toEqual([
+      ["devstack2", "live_migration_force_complete"],
+      ["devstack2", "live_migration_abort"],
+    ]);
+    expect(actionsOf(instance)).toEqual(["live_migration_cancel", "live_migration_force_complete"]);
+  });
+
+  test.each<[MigrationStatus, number, number, number]>([
+    ["queued", 64, 400, 400],
+    ["queued", 65, 400, 202],
+    ["preparing", 65, 400, 202],
+    ["completed", 65, 400, 400],
+  ])("of a migration that is %s at 2.%i: %i and %i", async (status, version, force, abandon) => {
+    const instance = world.server("devstack2", { taskState: "migrating" });
+    const { id } = migrationOf(instance, status, "live-migration");
+    const refused = await forceComplete(instance, id, version);
+    expect([refused.status, refused.message]).toEqual([
+      force,
+      `Migration ${id} state of instance ${instance.uuid} is ${status}. Cannot force complete while the migration is in this state.`,
+    ]);
+    expect((await abort(instance, id, version)).status).toBe(abandon);
+  });
+
+  test("6.8 404 another server's, 409 a server that does not migrate, 404 before their versions", async () => {
+    const instance = world.server("devstack2", { taskState: "migrating" });
+    const { id } = migrationOf(world.server("devstack2"), "running", "live-migration");
+    expect((await abort(instance, id)).status).toBe(404);
+    expect((await forceComplete(instance, 99)).status).toBe(404);
+    expect((await abort(world.server("devstack1"), id)).status).toBe(409);
+    expect((await forceComplete(instance, id, 21)).status).toBe(404);
+    expect((await abort(instance, id, 23)).status).toBe(404);
+  });
+});
+
+describe("6.6 states", () => {
+  test.each<[unknown, Partial<NewInstance>, string, string, number]>([
+    [{ pause: null }, {}, "pausing", "pause_instance", 202],
+    [{ unpause: null }, { vmState: "paused" }, "unpausing", "unpause_instance", 202],
+    [{ suspend: null }, {}, "suspending", "suspend_instance", 202],
+    [{ resume: null }, { vmState: "suspended" }, "resuming", "resume_instance", 202],
+    [{ rescue: null }, { vmState: "stopped" }, "rescuing", "rescue_instance", 200],
+    [{ rescue: { adminPass: "x", rescue_image_ref: CIRROS } }, {}, "rescuing", "rescue_instance", 200],
+    [{ unrescue: null }, { vmState: "rescued" }, "unrescuing", "unrescue_instance", 202],
+    [{ shelve: null }, { vmState: "suspended" }, "shelving", "shelve_instance", 202],
+    [{ shelve: null }, { imageRef: "" }, "shelving_offloading", "shelve_offload_instance", 202],
+    [{ shelveOffload: null }, { vmState: "shelved" }, "shelving_offloading", "shelve_offload_instance", 202],
+    [{ restore: null }, { vmState: "soft-delete" }, "restoring", "restore_instance", 202],
+    [{ rebuild: { imageRef: CIRROS, name: "other" } }, { vmState: "error" }, "rebuilding", "rebuild_instance", 202],
+  ])("%j of %j", async (body, changes, taskState, method, status) => {
+    const instance = world.server("devstack1", changes);
+    const reply = await act(instance, body);
+    expect(reply.status, reply.body).toBe(status);
+    expect(stateOf(instance)).toEqual([instance.vmState, taskState]);
+    expect(world.casts.map((cast) => [cast.host, cast.method])).toEqual([["devstack1", method]]);
+    expect(actionsOf(instance)).toHaveLength(1);
+  });
+
+  test.each<[unknown, Partial<NewInstance>]>([
+    [{ pause: null }, { vmState: "stopped" }],
+    [{ unpause: null }, {}],
+    [{ resume: null }, {}],
+    [{ unrescue: null }, {}],
+    [{ shelveOffload: null }, {}],
+    [{ unshelve: null }, {}],
+    [{ restore: null }, {}],
+    [{ rebuild: { imageRef: CIRROS } }, { vmState: "paused" }],
+    [{ suspend: null }, { taskState: "pausing" }],
+  ])("6.8 409 %j of %j", async (body, changes) => {
+    const reply = await act(world.server("devstack1", changes), body);
+    expect(reply.status, reply.body).toBe(409);
+    expect(world.casts).toEqual([]);
+  });
+
+  test("rebuild answers the server, and takes what is to be other", async () => {
+    const instance = world.server("devstack1");
+    const { uuid: instanceUuid, projectId, userId, flavor } = instance;
+    const spec = { instanceUuid, projectId, userId, flavor, isBfv: false, availabilityZone: null, numInstances: 1 };
+    world.store.requests.saveSpec({ ...spec, imageRef: "5a000000-0000-4000-8000-000000000001" });
+    const reply = await act(instance, { rebuild: { imageRef: CIRROS, name: "other", description: "new" } }, 19);
+    expect(world.store.requests.spec(instanceUuid)?.imageRef).toBe(CIRROS);
+    expect(reply.json("server", "name")).toBe("other");
+    expect(reply.json("server", "status")).toBe("REBUILD");
+    expect(reply.json("server", "adminPass")).toEqual(expect.any(String));
+    expect(world.casts[0]?.params).toMatchObject({ recreate: false, migrationId: null, node: "devstack1" });
+  });
+
+  test.each<[number, unknown, Partial<NewInstance>, number, string | null]>([
+    [1, { anything: 1 }, { vmState: "shelved" }, 202, null],
+    [77, null, {}, 202, null],
+    [77, { availability_zone: "nova" }, {}, 202, null],
+    [77, { availability_zone: "mars" }, {}, 400, null],
+    [77, { availability_zone: "nova" }, { vmState: "shelved" }, 409, null],
+    [77, { host: "devstack2" }, {}, 400, null],
+    [91, { host: "devstack2" }, {}, 202, "devstack2"],
+    [91, { availability_zone: null }, {}, 202, null],
+    [91, { host: "nowhere" }, {}, 400, null],
+    [91, {}, {}, 400, null],
+  ])("2.%i unshelve %j of %j: %i", async (version, unshelve, changes, status, host) => {
+    const instance = world.server(null, { vmState: "shelved_offloaded", ...changes });
+    const reply = await act(instance, { unshelve }, version);
+    expect(reply.status, reply.body).toBe(status);
+    expect(tasks()).toMatchObject(status === 202 ? [{ kind: "unshelve_instance", host }] : []);
+  });
+});
+
+describe("6.2 deletes", () => {
+  const remove = (instance: Instance) => world.ask({ method: "DELETE", url: `/compute/v2.1/servers/${instance.uuid}` });
+
+  test("a server that waits for confirmation: its source first", async () => {
+    const instance = world.server("devstack1", { vmState: "resized", flavor: { ...TINY, id: 1 } });
+    const { id } = migrationOf(instance, "finished");
+    expect((await remove(instance)).status).toBe(204);
+    expect(stateOf(instance)).toEqual(["resized", "deleting"]);
+    expect(tasks()).toMatchObject([{ kind: "delete_resized", migrationId: id }]);
+    expect(world.casts).toEqual([]);
+    expect((await remove(instance)).status).toBe(204);
+    expect(tasks()).toHaveLength(1);
+  });
+
+  test("a server that can be restored is kept by its host; one that never ran, or whose host is down, is not", async () => {
+    world = await ApiWorld.open(3600);
+    world.flavor();
+    world.host("devstack1");
+    const instance = world.server("devstack1");
+    expect((await remove(instance)).status).toBe(204);
+    expect(stateOf(instance)).toEqual(["active", "soft-deleting"]);
+    expect(world.casts.map(({ method }) => method)).toEqual(["soft_delete_instance"]);
+    expect(actionsOf(instance)).toEqual(["softDelete"]);
+    await remove(instance);
+    await remove(world.server("devstack1", { launchedAt: null }));
+    expect(world.casts.map(({ method }) => method)).toEqual(["soft_delete_instance", "terminate_instance"]);
+    fence("devstack1");
+    await remove(world.server("devstack1"));
+    expect(tasks()).toMatchObject([{ kind: "delete_local" }]);
+  });
+
+  test("forceDelete deletes at once, in any state", async () => {
+    const instance = world.server("devstack1", { vmState: "soft-delete", taskState: "restoring" });
+    expect((await act(instance, { forceDelete: null })).status).toBe(202);
+    expect(world.casts.map(({ method }) => method)).toEqual(["terminate_instance"]);
+  });
+});

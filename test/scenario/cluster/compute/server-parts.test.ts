@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { serverStatus, statesOfStatus } from "../../../../src/cluster/compute/servers/server-status.js";
+import type { Instance } from "../../../../src/records/index.js";
+import { TASK_STATES, VM_STATES } from "../../../../src/records/index.js";
+import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+
+let world: ApiWorld;
+let instance: Instance;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.host("devstack1");
+  instance = world.server("devstack1", { metadata: { role: "web" }, tags: ["a"] });
+});
+
+function at(method: string, path: string, body?: unknown, version = 26) {
+  return world.ask({ method, url: `/compute/v2.1/servers/${instance.uuid}${path}`, body, version });
+}
+
+describe("status", () => {
+  test("each pair of states has one, and the filter finds it again", () => {
+    for (const vmState of VM_STATES) {
+      for (const taskState of [null, ...TASK_STATES]) {
+        const found = statesOfStatus([serverStatus({ vmState, taskState })]);
+        expect(found?.vmStates).toContain(vmState);
+      }
+    }
+  });
+
+  test.each([
+    ["resized", null, "VERIFY_RESIZE"],
+    ["resized", "resize_reverting", "REVERT_RESIZE"],
+    ["error", "rebuild_spawning", "REBUILD"],
+    ["stopped", "resize_prep", "RESIZE"],
+    ["active", "reboot_started_hard", "HARD_REBOOT"],
+    ["active", "deleting", "ACTIVE"],
+    ["paused", "migrating", "MIGRATING"],
+    ["shelved_offloaded", "spawning", "SHELVED_OFFLOADED"],
+  ] as const)("%s, %s: %s", (vmState, taskState, status) => {
+    expect(serverStatus({ vmState, taskState })).toBe(status);
+  });
+});
+
+test("metadata", async () => {
+  expect((await at("GET", "/metadata")).json("metadata")).toEqual({ role: "web" });
+  expect((await at("POST", "/metadata", { metadata: { zone: "x" } })).json("metadata")).toEqual({
+    role: "web",
+    zone: "x",
+  });
+  expect((await at("PUT", "/metadata/zone", { meta: { zone: "y" } })).json("meta")).toEqual({ zone: "y" });
+  expect((await at("PUT", "/metadata/zone", { meta: { other: "y" } })).message).toBe("Request body and URI mismatch");
+  expect((await at("DELETE", "/metadata/zone")).status).toBe(204);
+  expect((await at("GET", "/metadata/zone")).message).toBe("Metadata item was not found");
+  expect((await at("PUT", "/metadata", { metadata: { "bad/key": "x" } })).status).toBe(400);
+  expect((await at("PUT", "/metadata", { metadata: {} })).json("metadata")).toEqual({});
+});
+
+test("tags", async () => {
+  expect((await at("GET", "/tags", undefined, 25)).status).toBe(404);
+  const added = await at("PUT", "/tags/b%20c");
+  expect([added.status, added.headers.location]).toEqual([
+    201,
+    `http://127.0.0.1:8774/compute/v2.1/servers/${instance.uuid}/tags/b%20c`,
+  ]);
+  expect((await at("PUT", "/tags/a")).status).toBe(204);
+  expect((await at("GET", "/tags")).json("tags")).toEqual(["a", "b c"]);
+  expect((await at("GET", "/tags/a")).status).toBe(204);
+  expect((await at("DELETE", "/tags/nope")).message).toBe(`Server ${instance.uuid} has no tag 'nope'`);
+  expect((await at("PUT", "/tags/a%2Cb")).status).toBe(400);
+  expect((await at("DELETE", "/tags/a")).status).toBe(204);
+  expect((await at("PUT", "/tags", { tags: ["b", "c", "a", "b"] })).json("tags")).toEqual(["a", "b", "c"]);
+  const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
+  expect((await at("PUT", "/tags", { tags: many })).json("tags")).toHaveLength(50);
+  expect((await at("PUT", "/tags/more")).status).toBe(400);
+  expect((await at("PUT", "/tags", { tags: [...many, "more"] })).status).toBe(400);
+  expect((await at("DELETE", "/tags")).status).toBe(204);
+});
+
+test("update", async () => {
+  const reply = await at("PUT", "", { server: { name: "new", description: "d" } });
+  expect(reply.json("server")).toMatchObject({ name: "new", description: "d" });
+  expect(reply.json("server")).not.toHaveProperty("OS-EXT-STS:vm_state");
+  expect((await at("PUT", "", { server: { name: "newer" } }, 75)).json("server")).toHaveProperty("OS-EXT-STS:vm_state");
+  expect((await at("PUT", "", { server: { hostname: "guest" } }, 89)).status).toBe(400);
+  expect((await at("PUT", "", { server: { hostname: "guest" } }, 90)).status).toBe(200);
+  expect(world.store.instances.get(instance.uuid)).toMatchObject({ displayName: "newer", hostname: "guest" });
+});
+
+test.each([
+  ["/ips", { addresses: {} }],
+  ["/os-interface", { interfaceAttachments: [] }],
+  ["/os-volume_attachments", { volumeAttachments: [] }],
+])("%s: nothing", async (path, body) => {
+  expect((await at("GET", path)).json()).toEqual(body);
+});

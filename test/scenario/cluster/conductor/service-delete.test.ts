@@ -1,0 +1,249 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { SERVICE_DELETE_POLICIES } from "../../../../src/cluster/conductor/service-delete.js";
+import { inventoryOf, refusal } from "../../../unit/placement/bench.js";
+import { ServiceDeleteBench } from "./service-delete-bench.js";
+
+let bench: ServiceDeleteBench;
+beforeEach(async () => {
+  bench = await ServiceDeleteBench.open();
+});
+
+const STRANGER = "f0000000-0000-4000-8000-000000000001";
+
+/** More nodes for devstack1, each with a provider. @returns their uuids */
+async function addNodes(count: number): Promise<readonly string[]> {
+  const [first] = bench.store.computeNodes.byHost("devstack1");
+  if (!first?.serviceId) {
+    throw new Error("no node");
+  }
+  const { serviceId } = first;
+  const { id: _id, uuid: _uuid, ...resources } = first;
+  const uuids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const uuid = `20000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
+    const hypervisorHostname = `node${String(index)}`;
+    bench.store.computeNodes.create({ host: "devstack1", serviceId, uuid, hypervisorHostname, resources });
+    await bench.placement.ask("POST", "/resource_providers", "1.20", { uuid, name: hypervisorHostname });
+    uuids.push(uuid);
+  }
+  return uuids;
+}
+
+/** Gives the provider something to hold, and the consumer a part of it. */
+async function hold(provider: string, consumer: string): Promise<void> {
+  const { generation } = (await bench.placement.ask("GET", `/resource_providers/${provider}`)) as {
+    generation: number;
+  };
+  await bench.placement.ask("PUT", `/resource_providers/${provider}/inventories`, "1.26", {
+    resource_provider_generation: generation,
+    inventories: { VCPU: { total: 4 }, MEMORY_MB: { total: 4096 }, DISK_GB: { total: 10 } },
+  });
+  await bench.claim(consumer, provider);
+}
+
+describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order", () => {
+  test.each(SERVICE_DELETE_POLICIES)("3 %s: no compute node is fine", async (policy) => {
+    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
+      bench.store.computeNodes.destroy(id, host);
+    }
+    await bench.remove(policy);
+    expect(bench.serviceIsGone).toBe(true);
+  });
+
+  test.each(SERVICE_DELETE_POLICIES)("5 %s: the host leaves its aggregates", async (policy) => {
+    const [one, two] = ["one", "two"].map((name) => bench.store.aggregates.create({ name, metadata: {} }));
+    for (const { id = 0 } of [one ?? {}, two ?? {}]) {
+      bench.store.aggregates.addHost(id, "devstack1");
+    }
+    bench.store.aggregates.addHost(two?.id ?? 0, "devstack2");
+    await bench.remove(policy);
+    expect(bench.store.aggregates.list().map(({ hosts }) => hosts)).toEqual([[], ["devstack2"]]);
+  });
+
+  test.each(SERVICE_DELETE_POLICIES)(
+    "5 %s: Placement refuses to let the host leave: nothing is deleted",
+    async (policy) => {
+      const { id } = bench.store.aggregates.create({ name: "one", metadata: {} });
+      const { uuid = "" } = bench.store.aggregates.addHost(id, "devstack1");
+      await bench.conductor.placement.aggregateAddHost(uuid, "devstack1");
+      bench.placement.inject({ on: "PUT /aggregates", does: refusal(500, "x", "boom") });
+      await expect(bench.remove(policy)).rejects.toThrow(/could not be settled with Placement .*boom/);
+      expect([bench.serviceIsGone, await bench.providers()]).toEqual([false, ["devstack1", "devstack2"]]);
+      expect(bench.store.aggregates.list().map(({ hosts }) => hosts)).toEqual([["devstack1"]]);
+    },
+  );
+
+  test.each(SERVICE_DELETE_POLICIES)("6 %s: children go before their parent", async (policy) => {
+    const tree = await bench.conductor.placement.getProviderTreeAndEnsureRoot(bench.s, "devstack1");
+    const child = bench.placement.runtime.random.uuid();
+    tree.newChild("devstack1_gpu", bench.s, child);
+    tree.updateInventory(child, { VGPU: inventoryOf(4) });
+    await bench.conductor.placement.updateFromProviderTree(tree);
+    await bench.remove(policy);
+    expect(await bench.providers()).toEqual(["devstack2"]);
+  });
+
+  test("6 upstream: a node that fails does not stop the others, and is told of", async () => {
+    const [, broken] = await addNodes(3);
+    bench.placement.inject({ on: `GET /resource_providers?in_tree=${broken}`, does: refusal(500, "x", "boom") });
+    await bench.remove("upstream");
+    expect([bench.serviceIsGone, await bench.providers()]).toEqual([true, ["devstack2", "node1"]]);
+    expect(bench.placement.logs.at(-1)).toMatchObject({ level: "error", fields: { provider: broken, consumers: [] } });
+  });
+
+  test("8 nodes and host mapping go with the service", async () => {
+    expect(bench.store.mappings.host("devstack1")).toBe(true);
+    await bench.remove("strict");
+    expect(bench.store.computeNodes.byHost("devstack1")).toEqual([]);
+    expect(bench.store.mappings.host("devstack1")).toBe(false);
+  });
+
+  test("8 an instance that comes between the look and the end is not orphaned", async () => {
+    let build = true;
+    const server = (await bench.conductor.server("devstack2")).uuid;
+    bench.placement.inject({
+      on: "DELETE /resource_providers",
+      does: () => {
+        const [node] = bench.store.computeNodes.byHost("devstack1");
+        if (build && node) {
+          bench.store.instances.save(server, { host: node.host, node: node.hypervisorHostname, computeId: node.id });
+        }
+        build = false;
+      },
+    });
+    await expect(bench.remove("strict")).rejects.toThrow("hosting instances");
+    expect(bench.serviceIsGone).toBe(false);
+  });
+});
+
+describe("7.2 several nodes", () => {
+  test("strict: one provider that is held keeps all nodes, their providers and what is left of evacuations", async () => {
+    const [, held = ""] = await addNodes(3);
+    await hold(held, STRANGER);
+    const { i } = await bench.moved("evacuation", "done");
+    await bench.claim(i, bench.s);
+    bench.placement.mark();
+    await expect(bench.remove("strict")).rejects.toThrow(
+      JSON.stringify({ provider_uuid: held, consumers: [STRANGER] }),
+    );
+    expect(await bench.providers()).toEqual(["devstack1", "devstack2", "node0", "node1", "node2"]);
+    expect(await bench.held(i)).toEqual([bench.s, bench.d]);
+    expect(bench.placement.requests().filter((request) => !request.startsWith("GET"))).toEqual([]);
+  });
+
+  test("strict: what was claimed after the look is a refusal too, and names who", async () => {
+    bench.placement.inject({ on: "DELETE /resource_providers", does: () => bench.claim(STRANGER, bench.s) });
+    await expect(bench.remove("strict")).rejects.toThrow(
+      JSON.stringify({ provider_uuid: bench.s, consumers: [STRANGER] }),
+    );
+    expect(bench.serviceIsGone).toBe(false);
+  });
+
+  test.each(["strict", "cascade"] as const)(
+    "%s: Placement fails amid the deletion; repeated, it succeeds",
+    async (policy) => {
+      await addNodes(3);
+      bench.placement.inject({ on: "GET /resource_providers?in_tree", does: refusal(500, "x", "boom"), skip: 1 });
+      await expect(bench.remove(policy)).rejects.toThrow("could not be settled with Placement");
+      expect(bench.serviceIsGone).toBe(false);
+      await bench.remove(policy);
+      expect([bench.serviceIsGone, await bench.providers()]).toEqual([true, ["devstack2"]]);
+    },
+  );
+
+  test("a refusal names twenty providers and counts the others", async () => {
+    for (const [index, node] of (await addNodes(23)).entries()) {
+      await hold(node, `f0000000-0000-4000-8000-${String(index).padStart(12, "0")}`);
+    }
+    const error = await bench.remove("strict").catch((thrown: Error) => thrown);
+    expect(String(error).match(/provider_uuid/g)).toHaveLength(20);
+    expect(String(error)).toContain("}, and 3 more. Remove them".replace("}, and", "} and"));
+  });
+
+  /** Requests for a service with so many nodes, a tenth of which instances were evacuated from. */
+  async function requestsFor(nodes: number, policy: "strict" | "upstream"): Promise<{ total: number; most: number }> {
+    bench = await ServiceDeleteBench.open();
+    const uuids = await addNodes(nodes);
+    for (let index = 0; index < nodes; index += 10) {
+      const { i } = await bench.moved("evacuation", "done");
+      const [{ id } = { id: 0 }] = bench.store.migrations.byFilters({ instanceUuid: i });
+      bench.store.migrations.save(id, { sourceNode: `node${index}` });
+      await hold(uuids[index] ?? "", i);
+    }
+    let [running, most] = [0, 0];
+    const { request } = bench.placement.http;
+    Object.assign(bench.placement.http, {
+      request: async (asked: Parameters<typeof request>[0]) => {
+        running += 1;
+        most = Math.max(most, running);
+        const answer = await request(asked);
+        running -= 1;
+        return answer;
+      },
+    });
+    bench.placement.mark();
+    await bench.remove(policy);
+    const total = bench.placement.sent.length;
+    expect([bench.serviceIsGone, await bench.providers()]).toEqual([true, ["devstack2"]]);
+    return { total, most };
+  }
+
+  test.each(["strict", "upstream"] as const)(
+    "%s: requests grow with the nodes and no faster, sixteen at a time",
+    async (policy) => {
+      const [small, twice] = [await requestsFor(20, policy), await requestsFor(40, policy)];
+      expect(twice.total).toBe(2 * small.total - (await requestsFor(0, policy)).total);
+      expect(twice.most).toBeLessThanOrEqual(16);
+    },
+  );
+
+  test.each([
+    ["strict", 1 + 3 * 2000],
+    ["upstream", 2 * 2000],
+  ] as const)("%s: 2,000 nodes take %i requests", async (policy, requests) => {
+    const [first] = bench.store.computeNodes.byHost("devstack1");
+    if (!first?.serviceId) {
+      throw new Error("no node");
+    }
+    const { id: _id, uuid: _uuid, serviceId, ...resources } = first;
+    const providers = new Map([[first.uuid, "devstack1"]]);
+    bench.store.transaction(() => {
+      for (let index = 1; index < 2000; index += 1) {
+        const uuid = `20000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
+        const hypervisorHostname = `node${index}`;
+        bench.store.computeNodes.create({ host: "devstack1", serviceId, uuid, hypervisorHostname, resources });
+        providers.set(uuid, hypervisorHostname);
+      }
+    });
+    let asked = 0;
+    Object.assign(bench.placement.http, {
+      request: async ({ method, url }: { method: string; url: string }) => {
+        asked += 1;
+        return { status: method === "DELETE" ? 204 : 200, headers: {}, body: answer(providers, method, url) };
+      },
+    });
+    await bench.remove(policy);
+    expect([bench.serviceIsGone, providers.size, asked]).toEqual([true, 0, requests]);
+    expect(bench.store.computeNodes.byHost("devstack1")).toEqual([]);
+  });
+});
+
+/** A Placement with empty root providers only, which costs nothing. */
+function answer(providers: Map<string, string>, method: string, url: string): string {
+  const { pathname, searchParams } = new URL(url);
+  const [, , uuid = "", allocations] = pathname.split("/");
+  if (method === "DELETE") {
+    providers.delete(uuid);
+    return "";
+  }
+  if (allocations) {
+    return JSON.stringify({ allocations: {}, resource_provider_generation: 0 });
+  }
+  const tree = searchParams.get("in_tree");
+  const roots = tree === null ? [...providers.keys()] : [tree].filter((root) => providers.has(root));
+  const wire = roots.map((root) => ({
+    ...{ uuid: root, name: providers.get(root), generation: 0 },
+    ...{ parent_provider_uuid: null, root_provider_uuid: root },
+  }));
+  return JSON.stringify({ resource_providers: wire });
+}

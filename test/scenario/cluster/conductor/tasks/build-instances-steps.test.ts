@@ -1,0 +1,290 @@
+import { describe, expect, it } from "vitest";
+import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Selection } from "../../../../../src/records/index.js";
+import { ConductorBench, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement/bench.js";
+
+type BuildTask = Extract<Task, { kind: "build_instances" }>;
+
+const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+
+/** A build that the API has accepted, with its task still to be run. */
+async function requested(
+  options: { readonly hosts?: readonly string[]; readonly zone?: string; readonly task?: Partial<BuildTask> } = {},
+): Promise<{ readonly bench: ConductorBench; readonly task: BuildTask }> {
+  const bench = await ConductorBench.open();
+  for (const host of options.hosts ?? ["devstack1"]) {
+    await bench.host(host);
+  }
+  const instanceUuid = bench.request();
+  for (const { id } of bench.store.tasks.pending()) {
+    bench.store.tasks.finish(id);
+  }
+  return { bench, task: { kind: "build_instances", instanceUuid, requestId: "req-1", ...options.task } };
+}
+
+function actionsOf(bench: ConductorBench, uuid: string) {
+  return bench.store.actions
+    .list(uuid)
+    .map(({ action, requestId, userId, projectId }) => [action, requestId, userId, projectId]);
+}
+
+describe("6.1 rows 2 and 3, step by step", () => {
+  it("the claim, then instance, mapping, action and message in one transaction", async () => {
+    const { bench, task } = await requested();
+    const lines = await stepsOf(bench, task);
+    expect(lines.map(([what]) => what)).toEqual([
+      "GET /allocation_candidates",
+      "GET /allocations/I",
+      "PUT /allocations/I",
+      "cast build_and_run_instance of devstack1",
+      "instance",
+      "build request gone",
+      "mapping",
+    ]);
+    expect(lines).toContainEqual([
+      "cast build_and_run_instance of devstack1",
+      {
+        instanceUuid: "I",
+        allocations: { devstack1: { resources: NEED } },
+        node: "devstack1",
+        alternates: [],
+        retry: { numAttempts: 1, hosts: [["devstack1", "devstack1"]] },
+        requestId: "req-1",
+      },
+    ]);
+    expect(outcome(lines)).toMatchObject({
+      instance: { vmState: "building", taskState: "scheduling", taskRequestId: "req-1", availabilityZone: "nova" },
+      mapping: { cell: "cell1" },
+    });
+    expect(actionsOf(bench, task.instanceUuid)).toEqual([["create", "req-1", "user", "project"]]);
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("the instance is what the user asked for, on no host yet", async () => {
+    const { bench, task } = await requested();
+    const request = bench.store.requests.buildRequest(task.instanceUuid) ?? expect.fail("no build request");
+    const {
+      id: _id,
+      createdAt: _createdAt,
+      taskRequestId: _request,
+      availabilityZone: _zone,
+      ...wanted
+    } = request.instance;
+    await stepsOf(bench, task);
+    expect(bench.instance(task.instanceUuid)).toMatchObject({ ...wanted, host: null, node: null, computeId: null });
+    expect(bench.instance(task.instanceUuid).id).toBeGreaterThan(0);
+  });
+
+  it.each<[Partial<BuildTask>, boolean]>([
+    [{ forcedHost: "devstack2" }, true],
+    [{ forcedNode: "devstack2" }, true],
+    [{ requestedHost: "devstack2" }, false],
+    [{ requestedNode: "devstack2" }, false],
+  ])("%j: only a forced one is taken though it is disabled, and may not give it back", async (where, isForced) => {
+    const { bench, task } = await requested({ hosts: ["devstack1", "devstack2"], task: where });
+    const lines = await stepsOf(bench, task);
+    expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
+    expect(Object.hasOwn(bench.casts[0]?.params ?? {}, "retry")).toBe(!isForced);
+    expect(outside(lines)[0]).toBe("GET /allocation_candidates");
+    const other = await requested({ hosts: ["devstack1", "devstack2"], task: where });
+    other.bench.store.services.update(other.bench.service("devstack2").id, { disabled: true });
+    await stepsOf(other.bench, other.task);
+    expect(other.bench.casts).toHaveLength(isForced ? 1 : 0);
+  });
+});
+
+describe("6.1 row 2 fails: cell0", () => {
+  it("no host: what may have been claimed goes, the instance is made in error, on no host, with the reason", async () => {
+    const { bench, task } = await requested({ hosts: [] });
+    const lines = await stepsOf(bench, task);
+    const why =
+      "No valid host was found. No host has VCPU=1, MEMORY_MB=512, DISK_GB=1 free and an enabled compute service.";
+    expect(outside(lines)).toEqual(["GET /allocation_candidates", "DELETE /allocations/I -> 404"]);
+    expect(outcome(lines)).toEqual({
+      instance: expect.objectContaining({ vmState: "error" }),
+      "build request gone": true,
+      mapping: { cell: "cell0" },
+      fault: { code: 500, message: why, host: "conductor" },
+      events: [`conductor_schedule_and_build_instances on conductor: Error (${why})`],
+    });
+    expect(bench.instance(task.instanceUuid)).toMatchObject({ taskState: null, taskRequestId: null, host: null });
+    expect(actionsOf(bench, task.instanceUuid)).toEqual([["create", "req-1", "user", "project"]]);
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("without its request spec", async () => {
+    const { bench, task } = await requested();
+    bench.store.database.run("DELETE FROM request_specs");
+    const lines = await stepsOf(bench, task);
+    expect(outside(lines)).toEqual(["DELETE /allocations/I -> 404"]);
+    expect(outcome(lines).fault).toMatchObject({
+      message: "the request spec of instance I is gone; create the server again",
+    });
+  });
+
+  it("the user deletes it meanwhile: nothing is made", async () => {
+    const { bench, task } = await requested({ hosts: [] });
+    const does = () => void bench.store.requests.destroyBuildRequest(task.instanceUuid);
+    bench.placementBench.inject({ on: "DELETE /allocations", does });
+    expect(outcome(await stepsOf(bench, task))).toEqual({ "build request gone": true });
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("what nobody foresaw, while it is given back, too", async () => {
+    const { bench, task } = await requested({ hosts: [] });
+    const does = () => Promise.reject(new TypeError("unforeseen"));
+    bench.placementBench.inject({ on: "DELETE /allocations", does });
+    expect(outcome(await stepsOf(bench, task))).toMatchObject({
+      instance: { vmState: "error" },
+      mapping: { cell: "cell0" },
+      fault: { message: "unforeseen" },
+    });
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+});
+
+describe("a build that is no longer wanted", () => {
+  it("deleted before it was placed: what a run that was killed has claimed goes by force", async () => {
+    const { bench, task } = await requested();
+    bench.store.requests.destroyBuildRequest(task.instanceUuid);
+    expect(outside(await stepsOf(bench, task))).toEqual(["DELETE /allocations/I -> 404"]);
+  });
+
+  it("handed over before: nothing is asked, and nothing goes", async () => {
+    const { bench, task } = await requested();
+    await stepsOf(bench, task);
+    expect(await stepsOf(bench, task)).toEqual([]);
+  });
+
+  it("deleted while it was claimed: the claim goes by force", async () => {
+    const { bench, task } = await requested();
+    const does = () => void bench.store.requests.destroyBuildRequest(task.instanceUuid);
+    bench.placementBench.inject({ on: "PUT /allocations", does });
+    const lines = await stepsOf(bench, task);
+    expect(outside(lines).slice(2)).toEqual(["PUT /allocations/I", "DELETE /allocations/I"]);
+    expect(bench.store.mappings.instance(task.instanceUuid)?.cell).toBeNull();
+  });
+});
+
+describe("6.1: a host has given it back", () => {
+  async function givenBack(more: Partial<BuildTask> = {}) {
+    const { bench, task } = await requested({ hosts: ["devstack1", "devstack2", "devstack3"] });
+    await stepsOf(bench, task);
+    await bench.placement.deleteAllocation(task.instanceUuid, { force: true });
+    bench.casts.length = 0;
+    const selection = (host: string): Selection => {
+      const uuid = bench.store.computeNodes.byHost(host)[0]?.uuid ?? "";
+      const request = { allocationRequest: { [uuid]: { resources: NEED } }, allocationRequestVersion: "1.36" };
+      return { host, node: host, computeNodeUuid: uuid, ...request };
+    };
+    const again = { ...task, alternates: ["devstack2", "devstack3"].map(selection), reason: "spawn failed", ...more };
+    return { bench, task: again as BuildTask };
+  }
+
+  it("the next host is claimed and told, with the attempt counted", async () => {
+    const { bench, task } = await givenBack({ retry: { numAttempts: 2, hosts: [["devstack1", "devstack1"]] } });
+    expect(await stepsOf(bench, task)).toEqual([
+      ["GET /allocations/I"],
+      ["PUT /allocations/I", { devstack2: NEED }],
+      [
+        "cast build_and_run_instance of devstack2",
+        {
+          instanceUuid: "I",
+          allocations: { devstack2: { resources: NEED } },
+          node: "devstack2",
+          alternates: ["devstack3"],
+          retry: {
+            numAttempts: 3,
+            hosts: [
+              ["devstack1", "devstack1"],
+              ["devstack2", "devstack2"],
+            ],
+          },
+          requestId: "req-1",
+        },
+      ],
+    ]);
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("without word of earlier attempts it was the first; the zone is the new host's", async () => {
+    const { bench, task } = await givenBack();
+    bench.store.instances.save(task.instanceUuid, { availabilityZone: "elsewhere" });
+    const lines = await stepsOf(bench, task);
+    expect(bench.casts).toMatchObject([{ params: { retry: { numAttempts: 2, hosts: [["devstack2", "devstack2"]] } } }]);
+    expect(outcome(lines)).toEqual({ instance: { availabilityZone: "nova" } });
+  });
+
+  it.each([
+    ["all are full", {}, "Exhausted all hosts available for retrying build failures for instance I."],
+    [
+      "too many attempts",
+      { retry: { numAttempts: 3, hosts: [] } },
+      "Exceeded max scheduling attempts 3 for instance I. Last exception: spawn failed",
+    ],
+  ] as const)("%s: nothing is held, the instance is in error", async (what, more, why) => {
+    const { bench, task } = await givenBack(more as Partial<BuildTask>);
+    bench.placementBench.inject({ on: "PUT /allocations", does: FULL, times: 2 });
+    const lines = await stepsOf(bench, task);
+    expect(outside(lines).slice(-1)).toEqual(["DELETE /allocations/I -> 404"]);
+    expect(outside(lines)).toHaveLength(what === "all are full" ? 5 : 1);
+    expect(outcome(lines)).toEqual({
+      instance: { vmState: "error", taskState: null, taskRequestId: null },
+      fault: { code: 500, message: `Exceeded maximum number of retries. ${why}`, host: "conductor" },
+    });
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("the first is full, the second is claimed: only those after it are left", async () => {
+    const { bench, task } = await givenBack();
+    bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
+    await stepsOf(bench, task);
+    expect(bench.casts).toMatchObject([{ host: "devstack3", params: { alternates: [] } }]);
+  });
+
+  it("deleted while the alternates were claimed in vain: nothing is made of it", async () => {
+    const { bench, task } = await givenBack({ alternates: [] });
+    bench.placementBench.inject({
+      on: "DELETE /allocations",
+      does: () => void bench.store.instances.destroy(task.instanceUuid),
+    });
+    const lines = await stepsOf(bench, task);
+    expect(outcome(lines)).not.toHaveProperty("fault");
+    expect(outcome(lines)).not.toHaveProperty("build_instances failed");
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("a delete while the next is claimed: the claim goes, and the delete is carried out in its own name", async () => {
+    const { bench, task } = await givenBack();
+    const does = () => {
+      bench.store.instances.save(task.instanceUuid, { taskState: "deleting", taskRequestId: "req-delete" });
+      bench.store.instances.save(task.instanceUuid, { taskState: "scheduling", taskRequestId: "req-1" });
+    };
+    bench.placementBench.inject({ on: "PUT /allocations", does });
+    const lines = await stepsOf(bench, task);
+    expect(outside(lines)).toEqual(["GET /allocations/I", "PUT /allocations/I", "DELETE /allocations/I"]);
+    expect(lines).toContainEqual(["task delete_local", { requestId: "req-delete" }]);
+    expect(outcome(lines).instance).toMatchObject({ taskState: "deleting", taskRequestId: "req-delete" });
+    expect(outcome(lines)).not.toHaveProperty("finished apart from its last write");
+  });
+
+  it("a delete that another request carries out is left to that", async () => {
+    const { bench, task } = await givenBack();
+    bench.store.instances.save(task.instanceUuid, { taskState: "deleting", taskRequestId: "req-delete" });
+    const lines = await stepsOf(bench, task);
+    expect(lines).toEqual([["DELETE /allocations/I -> 404"]]);
+  });
+
+  it("what nobody foresaw: the instance is in error with the fault", async () => {
+    const { bench, task } = await givenBack();
+    const does = () => Promise.reject(new TypeError("unforeseen"));
+    bench.placementBench.inject({ on: "GET /allocations", does });
+    expect(outcome(await stepsOf(bench, task))).toEqual({
+      instance: { vmState: "error", taskState: null, taskRequestId: null },
+      fault: { code: 500, message: "unforeseen", host: "conductor" },
+      "build_instances failed": true,
+    });
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { DOWN_TIME } from "../../../../fixtures/world/conductor-tasks.js";
+import {
+  holds,
+  migrationOf,
+  type Operated,
+  operated,
+  REQUEST,
+} from "../../../../unit/cluster/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement/bench.js";
+
+const OOPS = refusal(500, "", "oops");
+const nowhere = { host: null, node: null, computeId: null } as const;
+const taskOf = ({ head }: Operated) => ({ kind: "delete_local", ...head }) as const;
+
+async function onDeadHost(): Promise<Operated> {
+  const world = await operated("deleting");
+  world.bench.store.services.update(world.bench.service("devstack1").id, { forcedDown: true });
+  return world;
+}
+
+describe("6.2 local delete, step by step", () => {
+  it("by force what its unfinished and failed moves hold and what it holds itself, then its records in one transaction", async () => {
+    const world = await onDeadHost();
+    const other = await world.bench.server("devstack2");
+    migrationOf({ ...world, instance: other }, "migration", "pre-migrating");
+    for (const status of ["pre-migrating", "error", "confirmed", "finished"] as const) {
+      const { uuid } = migrationOf(world, "migration", status);
+      await holds(world, uuid, "devstack2");
+    }
+    const lines = await stepsOf(world.bench, taskOf(world));
+    const { terminatedAt } = world.bench.instance(world.instance.uuid);
+    expect(lines).toEqual([
+      ["DELETE /allocations/M1"],
+      ["DELETE /allocations/M2"],
+      ["DELETE /allocations/M4"],
+      ["DELETE /allocations/I"],
+      [
+        "instance",
+        {
+          vmState: "deleted",
+          taskState: null,
+          taskRequestId: null,
+          deleteRequestId: null,
+          deleted: true,
+          terminatedAt,
+        },
+      ],
+      ["migration M1", { status: "error", deleted: true }],
+      ["migration M2", { deleted: true }],
+      ["migration M3", { deleted: true }],
+      ["migration M4", { status: "error", deleted: true }],
+      ["request spec gone"],
+      ["mapping", { queuedForDelete: true }],
+    ]);
+    expect(world.bench.store.migrations.byFilters({ instanceUuid: other.uuid })).toMatchObject([
+      { status: "pre-migrating" },
+    ]);
+    expect(world.bench.placementBench.logs.filter(({ message }) => message.includes("leaks"))).toEqual([]);
+    expect(terminatedAt).toBe(world.bench.placementBench.runtime.clock.now());
+    expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("the host is up, or has come back: its agent is told, and nothing else is done", async () => {
+    const world = await operated("deleting");
+    expect(await stepsOf(world.bench, taskOf(world))).toEqual([
+      ["cast terminate_instance of devstack1", { instanceUuid: "I", requestId: REQUEST }],
+    ]);
+    expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("a host is up until service_down_time is over; one without a service never is", async () => {
+    const world = await operated("deleting");
+    await world.bench.placementBench.runtime.advance(DOWN_TIME);
+    await stepsOf(world.bench, taskOf(world));
+    expect(world.bench.casts).toHaveLength(1);
+    await world.bench.placementBench.runtime.advance(1);
+    await stepsOf(world.bench, taskOf(world));
+    expect(world.bench.casts).toHaveLength(1);
+    expect(world.bench.store.instances.get(world.instance.uuid)).toBeNull();
+    const other = await operated("deleting");
+    other.bench.store.services.destroy(other.bench.service("devstack1").id);
+    await stepsOf(other.bench, taskOf(other));
+    expect(other.bench.casts).toEqual([]);
+    expect(other.bench.store.instances.get(other.instance.uuid)).toBeNull();
+  });
+
+  it("bug 1914777: an agent that claims it meanwhile deletes it; one whose host came back after the force does not", async () => {
+    const claimed = await operated("deleting");
+    const { host, node, computeId } = claimed.instance;
+    claimed.bench.store.instances.save(claimed.instance.uuid, nowhere);
+    const claims = () => void claimed.bench.store.instances.save(claimed.instance.uuid, { host, node, computeId });
+    claimed.bench.placementBench.inject({ on: "DELETE /allocations", does: claims });
+    expect(outside(await stepsOf(claimed.bench, taskOf(claimed)))).toEqual([
+      "DELETE /allocations/I",
+      "cast terminate_instance of devstack1",
+    ]);
+    expect(claimed.bench.store.instances.get(claimed.instance.uuid)).not.toBeNull();
+    const back = await onDeadHost();
+    const { id } = back.bench.service("devstack1");
+    const returns = () => void back.bench.store.services.update(id, { forcedDown: false });
+    back.bench.placementBench.inject({ on: "DELETE /allocations", does: returns });
+    expect(outside(await stepsOf(back.bench, taskOf(back)))).toEqual(["DELETE /allocations/I"]);
+    expect(back.bench.store.instances.get(back.instance.uuid)).toBeNull();
+  });
+
+  it("an agent that claims it and dies again: it is deleted as one that has a host", async () => {
+    const world = await onDeadHost();
+    const { host, node, computeId } = world.instance;
+    world.bench.store.instances.save(world.instance.uuid, nowhere);
+    const claims = () => void world.bench.store.instances.save(world.instance.uuid, { host, node, computeId });
+    world.bench.placementBench.inject({ on: "DELETE /allocations", does: claims });
+    await stepsOf(world.bench, taskOf(world));
+    expect(world.bench.instance(world.instance.uuid)).toMatchObject({ vmState: "deleted", host: "devstack1" });
+  });
+
+  it("Placement away: each consumer is tried, and the rows go all the same", async () => {
+    const world = await onDeadHost();
+    await holds(world, migrationOf(world, "migration", "error").uuid, "devstack2");
+    world.bench.placementBench.inject({ on: "DELETE /allocations", does: "lose", times: 2 });
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(outside(lines)).toEqual(["DELETE /allocations/M1", "DELETE /allocations/I"]);
+    expect(world.bench.store.instances.get(world.instance.uuid)).toBeNull();
+    const leaks = world.bench.placementBench.logs.filter(({ message }) => message.includes("leaks"));
+    expect(leaks).toHaveLength(2);
+  });
+
+  it("an instance that has no mapping is deleted, too, and one that is gone leaves nothing to do", async () => {
+    const world = await onDeadHost();
+    world.bench.store.database.run("DELETE FROM instance_mappings");
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).not.toHaveProperty("mapping");
+    expect(world.bench.store.instances.get(world.instance.uuid)).toBeNull();
+    expect(await stepsOf(world.bench, taskOf(world))).toEqual([["DELETE /allocations/I -> 404"]]);
+  });
+
+  it("Placement refuses, and the row is gone by then: nothing is left in error", async () => {
+    const world = await onDeadHost();
+    const does = () => {
+      world.bench.store.instances.destroy(world.instance.uuid);
+      return Promise.reject(new TypeError("unforeseen"));
+    };
+    world.bench.placementBench.inject({ on: "DELETE /allocations", does });
+    const left = outcome(await stepsOf(world.bench, taskOf(world)));
+    expect(left).toMatchObject({ "delete_local failed": true });
+    expect(left).not.toHaveProperty("delete_local could not even be given up");
+  });
+
+  it("Placement refuses: the row stays in error with the reason, unless another request has it", async () => {
+    const world = await onDeadHost();
+    world.bench.placementBench.inject({ on: "DELETE /allocations", does: OOPS });
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
+      instance: { vmState: "error", taskState: null },
+      fault: { code: 500, message: expect.stringContaining("oops"), host: "conductor" },
+    });
+    world.bench.store.instances.save(world.instance.uuid, {
+      taskState: "deleting",
+      taskRequestId: "req-2",
+      vmState: "active",
+    });
+    world.bench.placementBench.inject({ on: "DELETE /allocations", does: OOPS });
+    await stepsOf(world.bench, taskOf(world));
+    expect(world.bench.instance(world.instance.uuid)).toMatchObject({ vmState: "active", taskState: "deleting" });
+  });
+});

@@ -1,0 +1,303 @@
+import { describe, expect, it } from "vitest";
+import { flavorColumns, type InstanceChanges, type Migration } from "../../../../../src/records/index.js";
+import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import {
+  forgetNode,
+  holds,
+  migrationOf,
+  type Operated,
+  operated,
+  PIKE,
+  REQUEST,
+} from "../../../../unit/cluster/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement/bench.js";
+
+const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
+const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+
+/**
+ * A move from devstack1 to devstack2, whose server is evacuated to devstack3. Until it has arrived it is on devstack1, which is
+ * the dead host, afterwards on devstack2.
+ */
+async function overtaken(
+  type: Migration["migrationType"],
+  status: Migration["status"],
+  options: { readonly arrived?: boolean; readonly version?: number; readonly changes?: InstanceChanges } = {},
+): Promise<Operated & { readonly move: Migration; readonly steps: () => ReturnType<typeof stepsOf> }> {
+  const { arrived = false, version = 73, changes } = options;
+  const hosts = ["devstack1", "devstack2", "devstack3"];
+  const world = await operated("rebuilding", { hosts, version });
+  const { bench, instance, head } = world;
+  const move = migrationOf(world, type, status, { destCompute: "devstack2", destNode: "devstack2", destComputeId: 2 });
+  const evacuation = migrationOf(world, "evacuation", "accepted");
+  if (version === PIKE) {
+    await holds(world, instance.uuid, "devstack1", "devstack2");
+  } else {
+    await holds(world, move.uuid, "devstack1");
+    await holds(world, instance.uuid, "devstack2");
+  }
+  const there = arrived ? { host: "devstack2", node: "devstack2", computeId: 2 } : {};
+  bench.store.instances.save(instance.uuid, {
+    ...there,
+    systemMetadata: { kept: "yes", old_vm_state: "stopped", resize_disk_info: "raw" },
+    ...changes,
+  });
+  bench.store.services.update(bench.service(arrived ? "devstack2" : "devstack1").id, { forcedDown: true });
+  bench.store.services.update(bench.service(arrived ? "devstack1" : "devstack2").id, { disabled: true });
+  const task = { kind: "rebuild_instance", ...head, migrationId: evacuation.id, host: "devstack3" } as const;
+  const options_ = { forced: false, onSharedStorage: null, targetStopped: false };
+  return { ...world, move, steps: () => stepsOf(bench, { ...task, ...options_ }) };
+}
+
+/** What is said to the hosts of the move, not to the destination of the evacuation. */
+const cleanUps = ({ bench }: Operated) => bench.casts.filter(({ method }) => method !== "rebuild_instance");
+
+const ASIDE = { kept: "yes", old_vm_state: "stopped", set_aside_by: "1" };
+const PLAIN = { kept: "yes" };
+
+describe("6.7: a move that an evacuation overtakes", () => {
+  it("has not arrived: the instance gets the source's half back, before the destination is claimed", async () => {
+    const { steps } = await overtaken("migration", "pre-migrating", { changes: { newFlavor: FLAVOR } });
+    const lines = await steps();
+    expect(outside(lines)).toEqual([
+      "GET /allocations/M1",
+      "GET /allocations/M1",
+      "GET /allocations/I",
+      "POST /allocations",
+      "GET /allocation_candidates",
+      "GET /allocations/I",
+      "PUT /allocations/I",
+      "cast rebuild_instance of devstack3",
+    ]);
+    expect(lines).toContainEqual(["POST /allocations", { M1: {}, I: { devstack1: NEED } }]);
+    expect(outcome(lines)).toEqual({
+      instance: { newFlavor: null, systemMetadata: PLAIN },
+      "migration M1": { status: "error" },
+      "migration M2": { destCompute: "devstack3" },
+      events: ["rebuild_server on conductor: Success"],
+    });
+  });
+
+  it("has arrived: the source's half goes by force, and the instance keeps the destination's", async () => {
+    const { steps, bench, instance } = await overtaken("resize", "finished", { arrived: true });
+    const lines = await steps();
+    expect(outside(lines).slice(0, 2)).toEqual(["DELETE /allocations/M1", "cast confirm_resize of devstack1"]);
+    expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED, devstack3: NEED });
+  });
+
+  it.each<[Migration["migrationType"], Migration["status"], boolean, object, object | null]>([
+    // Until the source has set the guest aside, it is there as ever.
+    ["migration", "pre-migrating", false, PLAIN, null],
+    // The one copy of its disks may be what the source has set aside.
+    ["migration", "migrating", false, ASIDE, null],
+    ["resize", "post-migrating", false, ASIDE, null],
+    ["resize", "post-migrating", true, { ...ASIDE, resize_disk_info: "raw" }, null],
+    // The destination has finished: the source's copy can go.
+    ["migration", "finished", true, PLAIN, { host: "devstack1", method: "confirm_resize" }],
+    ["resize", "confirming", true, PLAIN, { host: "devstack1", method: "confirm_resize" }],
+    // The destination has prepared itself for a guest that does not come.
+    [
+      "live-migration",
+      "accepted",
+      false,
+      PLAIN,
+      { host: "devstack2", method: "rollback_live_migration_at_destination" },
+    ],
+    [
+      "live-migration",
+      "preparing",
+      false,
+      PLAIN,
+      { host: "devstack2", method: "rollback_live_migration_at_destination" },
+    ],
+    // The guest may be at either.
+    ["live-migration", "running", false, { kept: "yes", set_aside_by: "1" }, null],
+    ["live-migration", "running (post-copy)", false, { kept: "yes", set_aside_by: "1" }, null],
+    ["live-migration", "running", true, PLAIN, null],
+  ])("%s in %s, arrived %s", async (type, status, arrived, systemMetadata, said) => {
+    const world = await overtaken(type, status, { arrived });
+    const lines = await world.steps();
+    expect(world.bench.instance(world.instance.uuid).systemMetadata).toEqual(systemMetadata);
+    expect(world.bench.store.migrations.get(world.move.id)?.status).toBe("error");
+    const params =
+      said !== null && "host" in said && said.host === "devstack2"
+        ? { destroyDisks: false, data: { sharedInstanceFiles: true } }
+        : {};
+    const message = { instanceUuid: world.instance.uuid, migrationId: world.move.id, requestId: REQUEST, ...params };
+    expect(cleanUps(world)).toEqual(said === null ? [] : [{ ...said, params: message }]);
+    expect(lines).toContainEqual(["migration M1", { status: "error" }]);
+  });
+
+  it("what a guest was before it was stopped for the move is what it is now, where nothing says", async () => {
+    const changes = { systemMetadata: {}, vmState: "paused" } as const;
+    const world = await overtaken("resize", "post-migrating", { arrived: true, changes });
+    await world.steps();
+    expect(world.bench.instance(world.instance.uuid).systemMetadata).toEqual({
+      old_vm_state: "paused",
+      set_aside_by: "1",
+    });
+  });
+
+  it.each([
+    ["has arrived", true, "finished", { oldFlavor: FLAVOR, newFlavor: SMALL }, SMALL],
+    ["has not", false, "post-migrating", { oldFlavor: FLAVOR, newFlavor: SMALL }, FLAVOR],
+    [
+      "is finished on its own host",
+      false,
+      "post-migrating",
+      { ...flavorColumns(SMALL), oldFlavor: FLAVOR, newFlavor: SMALL, taskState: "rebuilding" },
+      FLAVOR,
+    ],
+  ] as const)("a resize that %s ends with the flavor of where it is, and so does its spec", async (...row) => {
+    const [, arrived, status, changes, flavor] = row;
+    const world = await overtaken("resize", status, { arrived, changes });
+    const { bench, instance } = world;
+    const spec = bench.store.requests.spec(instance.uuid) ?? expect.fail("no spec");
+    bench.store.requests.saveSpec({ ...spec, flavor: SMALL });
+    await world.steps();
+    const amounts = { instanceTypeId: flavor.id, memoryMb: flavor.memoryMb, rootGb: flavor.rootGb };
+    expect(bench.instance(instance.uuid)).toMatchObject({ flavor, ...amounts, oldFlavor: null, newFlavor: null });
+    expect(bench.store.requests.spec(instance.uuid)?.flavor).toEqual(flavor);
+    const need = { VCPU: 1, MEMORY_MB: flavor.memoryMb, DISK_GB: flavor.rootGb };
+    expect((await bench.held(instance.uuid)).devstack3).toEqual(need);
+  });
+
+  it("without its spec it is ended all the same", async () => {
+    const world = await overtaken("migration", "pre-migrating");
+    world.bench.store.database.run("DELETE FROM request_specs");
+    expect(outcome(await world.steps())).toMatchObject({ "migration M1": { status: "error" } });
+  });
+
+  it("the move's own claims of its context end with it", async () => {
+    const context = {
+      instanceUuid: "",
+      migrationId: 99,
+      oldNumaTopology: null,
+      newNumaTopology: null,
+      oldPciDevices: [],
+      newPciDevices: [],
+      oldResources: [],
+      newResources: [],
+    };
+    const world = await overtaken("migration", "migrating");
+    const { bench, instance } = world;
+    bench.store.instances.save(instance.uuid, { migrationContext: { ...context, instanceUuid: instance.uuid } });
+    await world.steps();
+    expect(bench.instance(instance.uuid).migrationContext).toBeNull();
+  });
+
+  it("doubled, arrived: the source's part is taken off what the instance holds", async () => {
+    const { steps, bench, instance } = await overtaken("migration", "finished", { arrived: true, version: PIKE });
+    const lines = await steps();
+    expect(outside(lines).slice(0, 5)).toEqual([
+      "DELETE /allocations/M1 -> 404",
+      "GET /allocations/I",
+      "GET /allocations/I",
+      "GET /resource_providers",
+      "PUT /allocations/I",
+    ]);
+    expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED, devstack3: NEED });
+  });
+
+  it("doubled, arrived: there may be no such part, or no such node any more", async () => {
+    const world = await overtaken("migration", "finished", { arrived: true, version: PIKE });
+    await holds(world, world.instance.uuid, "devstack2");
+    expect(outside(await world.steps()).slice(0, 3)).toEqual([
+      "DELETE /allocations/M1 -> 404",
+      "GET /allocations/I",
+      "cast confirm_resize of devstack1",
+    ]);
+    const other = await overtaken("migration", "finished", { arrived: true, version: PIKE });
+    forgetNode(other, "devstack1");
+    expect(outside(await other.steps()).slice(0, 2)).toEqual([
+      "DELETE /allocations/M1 -> 404",
+      "cast confirm_resize of devstack1",
+    ]);
+  });
+
+  it("doubled, not arrived: the destination's part is taken off", async () => {
+    const { steps, bench, instance } = await overtaken("migration", "pre-migrating", { version: PIKE });
+    await steps();
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
+  });
+
+  it("three tries for a half that the move's agent gives back at the same moment, then it is an error", async () => {
+    for (const times of [2, 3]) {
+      const world = await overtaken("migration", "pre-migrating");
+      world.bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, times });
+      const lines = await world.steps();
+      expect(outside(lines).filter((line) => line.startsWith("POST"))).toHaveLength(3);
+      if (times === 2) {
+        expect(outcome(lines)).toMatchObject({ "migration M2": { destCompute: "devstack3" } });
+      } else {
+        expect(outcome(lines)).toMatchObject({
+          instance: { vmState: "error", taskState: null },
+          "migration M2": { status: "error" },
+          fault: {
+            message:
+              "Failed to move allocations from consumer M1 to consumer I. Error: Placement refused it; evacuate the server again",
+          },
+        });
+      }
+    }
+  });
+});
+
+describe("6.7: a move that its own agent has ended", () => {
+  it("in error, with allocations: they are given back, and no host is told anything", async () => {
+    const world = await overtaken("resize", "error");
+    const lines = await world.steps();
+    expect(lines).toContainEqual(["POST /allocations", { M1: {}, I: { devstack1: NEED } }]);
+    expect(cleanUps(world)).toEqual([]);
+  });
+
+  it("in error, without allocations, with a new flavor: it is not over", async () => {
+    const world = await overtaken("resize", "error", { changes: { newFlavor: SMALL } });
+    await holds(world, world.instance.uuid, "devstack1");
+    await world.bench.placement.deleteAllocation(world.move.uuid, { force: true });
+    await world.steps();
+    expect(world.bench.instance(world.instance.uuid)).toMatchObject({ newFlavor: null, systemMetadata: ASIDE });
+  });
+
+  it("in error, and settled: it is left alone", async () => {
+    const world = await overtaken("resize", "error");
+    await holds(world, world.instance.uuid, "devstack1");
+    await world.bench.placement.deleteAllocation(world.move.uuid, { force: true });
+    expect(outcome(await world.steps())).toEqual({
+      "migration M2": { destCompute: "devstack3" },
+      events: ["rebuild_server on conductor: Success"],
+    });
+  });
+
+  it("in error, and live: its destination is not told again to clean up", async () => {
+    const world = await overtaken("live-migration", "error");
+    await world.steps();
+    expect(world.bench.store.migrations.get(world.move.id)?.status).toBe("error");
+    expect(cleanUps(world)).toEqual([]);
+    expect(world.bench.instance(world.instance.uuid).systemMetadata).toEqual(PLAIN);
+  });
+
+  it("in error, beside one that is under way: both are ended", async () => {
+    const world = await overtaken("resize", "migrating");
+    const last = migrationOf(world, "migration", "error");
+    await holds(world, last.uuid, "devstack1");
+    await world.steps();
+    expect(world.bench.store.migrations.get(world.move.id)?.status).toBe("error");
+    expect(await world.bench.held(last.uuid)).toEqual({});
+    expect(await world.bench.held(world.move.uuid)).toEqual({});
+  });
+
+  it("another server's: it is not looked at", async () => {
+    const world = await overtaken("resize", "confirmed");
+    const other = await world.bench.server("devstack2");
+    const { id } = migrationOf({ ...world, instance: other }, "migration", "pre-migrating");
+    expect(outside(await world.steps())[0]).toBe("GET /allocation_candidates");
+    expect(world.bench.store.migrations.get(id)?.status).toBe("pre-migrating");
+  });
+
+  it.each(["confirmed", "reverted", "completed"] as const)("%s: it is not even looked at", async (status) => {
+    const world = await overtaken("resize", status);
+    expect(outside(await world.steps())[0]).toBe("GET /allocation_candidates");
+  });
+});

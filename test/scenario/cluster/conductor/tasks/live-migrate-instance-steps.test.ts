@@ -1,0 +1,260 @@
+import { describe, expect, it } from "vitest";
+import { DOWN_TIME } from "../../../../fixtures/world/conductor-tasks.js";
+import { NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import {
+  asked,
+  CHECK,
+  CREATED,
+  EVENT,
+  forced,
+  guest,
+  refused,
+  taskOf,
+} from "../../../../unit/cluster/conductor/tasks/live-guest.js";
+import { holds, migrationOf, PIKE, REQUEST } from "../../../../unit/cluster/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+
+describe("6.5 rows 2 to 4, step by step", () => {
+  it("the record, the source's half to the migration, the claim, the destination's word, the message", async () => {
+    const world = await guest();
+    expect(await stepsOf(world.bench, taskOf(world, { blockMigration: true, diskOverCommit: true }))).toEqual([
+      ["migration M1", CREATED],
+      ["GET /allocations/M1"],
+      ["GET /allocations/I"],
+      ["GET /allocations/I"],
+      ["GET /allocations/M1"],
+      ["POST /allocations", { I: {}, M1: { devstack1: NEED } }],
+      ["GET /allocation_candidates"],
+      ["GET /allocations/I"],
+      ["PUT /allocations/I", { devstack2: NEED }],
+      [
+        `call ${CHECK} of devstack2`,
+        { instanceUuid: "I", migrationId: 1, blockMigration: true, diskOverCommit: true, requestId: REQUEST },
+      ],
+      [
+        "cast live_migration of devstack1",
+        {
+          instanceUuid: "I",
+          migrationId: 1,
+          dest: "devstack2",
+          blockMigration: true,
+          data: { found: "devstack2" },
+          requestId: REQUEST,
+        },
+      ],
+      ["migration M1", { destCompute: "devstack2", destNode: "devstack2", destComputeId: 2 }],
+      ["events", [`${EVENT} Success`]],
+    ]);
+    expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("row 4f, a forced host: its name from the start, the amounts of the migration copied, no candidates", async () => {
+    const world = await guest();
+    const lines = await stepsOf(world.bench, forced(world));
+    expect(lines[0]).toEqual(["migration M1", { ...CREATED, destCompute: "devstack2" }]);
+    expect(outside(lines).slice(5)).toEqual([
+      "GET /allocations/M1",
+      "GET /allocations/I",
+      "PUT /allocations/I",
+      `call ${CHECK} of devstack2`,
+      "cast live_migration of devstack1",
+    ]);
+    expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: NEED }]);
+  });
+
+  it("what an unfinished move of another server says is of no matter", async () => {
+    const world = await guest();
+    const other = await world.bench.server("devstack1");
+    migrationOf({ ...world, instance: other }, "live-migration", "accepted");
+    expect((await stepsOf(world.bench, taskOf(world)))[0]).toEqual(["migration M1", CREATED]);
+  });
+
+  it("a requested host is the only one that is asked, by candidates", async () => {
+    const world = await guest({ hosts: 4 });
+    const lines = await stepsOf(world.bench, taskOf(world, { host: "devstack3" }));
+    expect(lines[0]).toEqual(["migration M1", CREATED]);
+    expect(asked(lines)).toEqual([`call ${CHECK} of devstack3`]);
+    expect(outside(lines)).toContain("GET /allocation_candidates");
+    expect(outcome(lines)).toMatchObject({ "migration M1": { destCompute: "devstack3" } });
+  });
+
+  it("force without a host is no force", async () => {
+    const world = await guest();
+    expect(outside(await stepsOf(world.bench, taskOf(world, { forced: true })))).toContain(
+      "GET /allocation_candidates",
+    );
+  });
+
+  it("doubled: the forced claim copies what the instance holds, and adds to it", async () => {
+    const world = await guest({ version: PIKE });
+    const lines = await stepsOf(world.bench, forced(world));
+    expect(outside(lines)).toEqual([
+      "GET /allocations/M1",
+      "GET /allocations/I",
+      "GET /allocations/I",
+      "GET /allocations/I",
+      "PUT /allocations/I",
+      `call ${CHECK} of devstack2`,
+      "cast live_migration of devstack1",
+    ]);
+    expect(lines).toContainEqual(["PUT /allocations/I", { devstack1: NEED, devstack2: NEED }]);
+  });
+
+  it.each([
+    ["running", 1, true],
+    ["paused", 3, true],
+    ["shut down", 4, false],
+    ["suspended", 7, false],
+  ] as const)("a guest that is %s", async (_what, powerState, goes) => {
+    const world = await guest({ changes: { powerState } });
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(world.bench.casts).toHaveLength(goes ? 1 : 0);
+    if (!goes) {
+      const why = `Instance I in power state ${powerState}. Cannot live migrate while the instance is in this state.`;
+      expect(outcome(lines)).toEqual(refused(why));
+      expect(outside(lines)).toEqual(["GET /allocations/M1", "GET /allocations/I", "GET /allocations/I"]);
+    }
+  });
+
+  it("a source whose agent is away, or that has none, is told so", async () => {
+    const world = await guest();
+    const { bench, instance } = world;
+    bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });
+    const why = "Compute service of devstack1 is unavailable at this time.";
+    expect(outcome(await stepsOf(bench, taskOf(world)))).toEqual(refused(why));
+    bench.store.instances.save(instance.uuid, { host: null, node: null, computeId: null, taskState: "migrating" });
+    const { fault } = outcome(await stepsOf(bench, taskOf(world)));
+    expect(fault).toMatchObject({ message: "Compute service of none is unavailable at this time." });
+  });
+
+  it("a silent source is away from service_down_time on", async () => {
+    for (const [silence, goes] of [
+      [DOWN_TIME, true],
+      [DOWN_TIME + 1, false],
+    ] as const) {
+      const world = await guest();
+      await world.bench.placementBench.runtime.advance(silence);
+      world.bench.store.services.reportState(world.bench.service("devstack2").id);
+      await stepsOf(world.bench, taskOf(world));
+      expect(world.bench.casts).toHaveLength(goes ? 1 : 0);
+    }
+  });
+});
+
+describe("another request has the instance", () => {
+  it.each([
+    ["a delete", { taskState: "deleting", taskRequestId: "req-2" }],
+    ["another live migration", { taskState: "migrating", taskRequestId: "req-2" }],
+    ["nobody, and it has no host", { host: null, node: null, computeId: null }],
+  ] as const)("%s, while the destination was asked: the half goes back, nothing is told", async (_what, changes) => {
+    const world = await guest();
+    const { bench, instance } = world;
+    bench.answers.set(CHECK, () => {
+      bench.store.instances.save(instance.uuid, changes);
+      return {};
+    });
+    const lines = await stepsOf(bench, taskOf(world));
+    expect(bench.casts).toEqual([]);
+    expect(bench.instance(instance.uuid)).toMatchObject(changes);
+    expect(outcome(lines)).toMatchObject({ "migration M1": { status: "error" } });
+    expect(outcome(lines)).not.toHaveProperty("fault");
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED });
+    expect(bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("it is deleted before the task runs: what unfinished live migrations and the instance hold goes by force", async () => {
+    const world = await guest();
+    const { bench, instance } = world;
+    for (const status of ["accepted", "failed", "running", "completed"] as const) {
+      const { uuid } = migrationOf(world, "live-migration", status);
+      await holds(world, uuid, "devstack1");
+    }
+    bench.store.instances.destroy(instance.uuid);
+    expect(outside(await stepsOf(bench, taskOf(world)))).toEqual([
+      "DELETE /allocations/M1",
+      "DELETE /allocations/M2",
+      "DELETE /allocations/I",
+    ]);
+  });
+});
+
+describe("a conductor that was killed, or did not know what to do", () => {
+  it("goes on with the migration of the earlier run, and takes its claim off", async () => {
+    const world = await guest({ hosts: 3 });
+    const { bench, instance } = world;
+    const { uuid } = migrationOf(world, "live-migration", "accepted");
+    await holds(world, uuid, "devstack1");
+    await holds(world, instance.uuid, "devstack3");
+    bench.store.services.update(bench.service("devstack3").id, { disabled: true });
+    const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
+    expect(outcome(lines)).toMatchObject({ "migration M1": { destCompute: "devstack2" } });
+    expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED });
+    expect(bench.store.migrations.byFilters({ instanceUuid: instance.uuid })).toHaveLength(1);
+  });
+
+  it.each(["live-migration", "migration"] as const)("takes up no %s but an accepted live one", async (type) => {
+    const world = await guest();
+    migrationOf(world, type, type === "migration" ? "accepted" : "running");
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
+      "migration M2": { status: "accepted" },
+    });
+  });
+
+  it("doubled: what the earlier run claimed is given back", async () => {
+    const world = await guest({ hosts: 3, version: PIKE });
+    const { bench, instance } = world;
+    migrationOf(world, "live-migration", "accepted");
+    await holds(world, instance.uuid, "devstack1", "devstack3");
+    bench.store.services.update(bench.service("devstack3").id, { disabled: true });
+    await stepsOf(bench, taskOf(world), () => bench.restart());
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack2: NEED });
+  });
+
+  it("an error that is none of Placement's ends migration and operation with a fault", async () => {
+    const world = await guest();
+    const does = () => Promise.reject(new TypeError("unforeseen"));
+    world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual({
+      instance: { vmState: "error", taskState: null, taskRequestId: null },
+      "migration M1": { ...CREATED, status: "error" },
+      fault: { code: 500, message: "unforeseen", host: "conductor" },
+      events: [`${EVENT} Error (unforeseen)`],
+      "live_migrate_instance failed": true,
+    });
+  });
+
+  it("such an error, and the instance is gone: nothing is left to end", async () => {
+    const world = await guest();
+    const does = () => {
+      world.bench.store.instances.destroy(world.instance.uuid);
+      return Promise.reject(new TypeError("unforeseen"));
+    };
+    world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
+    const left = outcome(await stepsOf(world.bench, taskOf(world)));
+    expect(left).not.toHaveProperty("fault");
+    expect(left).not.toHaveProperty("live_migrate_instance could not even be given up");
+  });
+
+  it("deleted while its destination was asked: nothing is held by anybody", async () => {
+    const world = await guest();
+    world.bench.answers.set(CHECK, () => {
+      world.bench.store.instances.save(world.instance.uuid, { vmState: "deleted", taskState: null });
+      world.bench.store.instances.destroy(world.instance.uuid);
+      return {};
+    });
+    expect(outside(await stepsOf(world.bench, taskOf(world)))).toContain("DELETE /allocations/I");
+    expect(await world.bench.held(world.instance.uuid)).toEqual({});
+  });
+
+  it("and an answer of the destination that is none", async () => {
+    const world = await guest();
+    world.bench.answers.set(CHECK, () => {
+      throw new TypeError("unforeseen");
+    });
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
+      instance: { vmState: "error", taskState: null },
+      fault: { message: "unforeseen" },
+    });
+    expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
+  });
+});

@@ -1,0 +1,233 @@
+import { describe, expect, it } from "vitest";
+import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import {
+  bothEvents,
+  CREATED,
+  disableOthers,
+  SMALL,
+  taskOf,
+} from "../../../../unit/cluster/conductor/tasks/cold-move.js";
+import {
+  holds,
+  migrationOf,
+  operated,
+  PIKE,
+  providerOf,
+  REQUEST,
+} from "../../../../unit/cluster/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+
+describe("6.3 rows 2 and 3, step by step", () => {
+  it("a resize: the record, the source's half to the migration, the claim, the message", async () => {
+    const world = await operated("resize_prep");
+    expect(await stepsOf(world.bench, taskOf(world, { flavor: SMALL }))).toEqual([
+      ["migration M1", { ...CREATED, migrationType: "resize", newInstanceTypeId: 2 }],
+      ["GET /allocations/M1"],
+      ["GET /allocations/I"],
+      ["GET /allocations/I"],
+      ["GET /allocations/M1"],
+      ["POST /allocations", { I: {}, M1: { devstack1: NEED } }],
+      ["GET /allocation_candidates"],
+      ["GET /allocations/I"],
+      ["PUT /allocations/I", { devstack2: { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 } }],
+      [
+        "cast prep_resize of devstack2",
+        {
+          instanceUuid: "I",
+          migrationId: 1,
+          flavor: "m1.small",
+          node: "devstack2",
+          alternates: ["devstack1"],
+          retry: { numAttempts: 1, hosts: [["devstack2", "devstack2"]] },
+          requestId: REQUEST,
+        },
+      ],
+      ["migration M1", { destCompute: "devstack2" }],
+      ["request spec", { flavor: "m1.small" }],
+      ["events", bothEvents("Success")],
+    ]);
+    expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("a cold migration with a Pike agent about: the instance's own claim doubles, nothing is the migration's", async () => {
+    const world = await operated("resize_prep", { version: PIKE });
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(outside(lines)).toEqual([
+      "GET /allocations/M1",
+      "GET /resource_providers/devstack1/traits",
+      "GET /allocation_candidates",
+      "GET /allocations/I",
+      "GET /allocations/I",
+      "PUT /allocations/I",
+      "cast prep_resize of devstack2",
+    ]);
+    expect(lines).toContainEqual(["PUT /allocations/I", { devstack1: NEED, devstack2: NEED }]);
+  });
+});
+
+describe("6.3 row 1: whether the server's own host is a destination", () => {
+  it.each([
+    ["a resize, as allow_resize_to_same_host says", SMALL, true, [], true],
+    ["a resize, as allow_resize_to_same_host denies", SMALL, false, ["COMPUTE_SAME_HOST_COLD_MIGRATE"], false],
+    ["a cold migration whose driver can", FLAVOR, false, ["COMPUTE_SAME_HOST_COLD_MIGRATE"], true],
+    ["a cold migration whose driver cannot", FLAVOR, true, ["COMPUTE_NODE"], false],
+  ] as const)("%s", async (_what, flavor, allowed, traits, isDestination) => {
+    const world = await operated("resize_prep", { hosts: ["devstack1"] });
+    const { bench } = world;
+    bench.settings.allowResizeToSameHost = allowed;
+    await bench.restart();
+    const provider = providerOf(world, "devstack1");
+    const { generation, traits: known } = await bench.placement.getProviderTraits(provider);
+    await bench.placement.setTraitsForProvider(provider, { traits: [...known, ...traits], generation });
+    await stepsOf(bench, taskOf(world, { flavor }));
+    expect(bench.casts.map(({ host }) => host)).toEqual(isDestination ? ["devstack1"] : []);
+    expect(bench.store.instances.fault(world.instance.uuid)?.message ?? "").toBe(
+      isDestination ? "" : "No valid host was found. Of 1 host with room 1 is ignored.",
+    );
+  });
+});
+
+describe("6.3 row 3 fails", () => {
+  const NONE = "No valid host was found. Of 2 hosts with room 1 is disabled, 1 is ignored.";
+
+  it("no host: the source's half goes back, then the instance is as it was, and its request spec, too", async () => {
+    const world = await operated("resize_prep");
+    disableOthers(world);
+    const { bench, instance } = world;
+    const spec = bench.store.requests.spec(instance.uuid);
+    bench.store.requests.saveSpec({ ...(spec ?? expect.fail("no spec")), flavor: SMALL });
+    const lines = await stepsOf(bench, taskOf(world));
+    expect(outside(lines).slice(-5)).toEqual([
+      "DELETE /allocations/I -> 404",
+      "GET /allocations/M1",
+      "GET /allocations/M1",
+      "GET /allocations/I",
+      "POST /allocations",
+    ]);
+    expect(lines).toContainEqual(["POST /allocations", { M1: {}, I: { devstack1: NEED } }]);
+    expect(outcome(lines)).toMatchObject({
+      instance: { taskState: null, taskRequestId: null },
+      "migration M1": { status: "error" },
+      "request spec": { flavor: "m1.tiny" },
+      fault: { code: 500, host: "conductor" },
+    });
+    expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("says why as its fault and as the failure of both its events, and leaves the vm_state", async () => {
+    const world = await operated("resize_prep", { changes: { vmState: "stopped" } });
+    disableOthers(world);
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual({
+      instance: { taskState: null, taskRequestId: null },
+      "migration M1": { ...CREATED, status: "error" },
+      fault: { code: 500, message: NONE.replace(/1 is disabled, 1 is ignored/, reasons), host: "conductor" },
+      events: bothEvents(`Error (${NONE.replace(/1 is disabled, 1 is ignored/, reasons)})`),
+    });
+  });
+
+  const reasons = "1 is ignored, 1 is disabled";
+
+  it("without its request spec nothing is scheduled", async () => {
+    const world = await operated("resize_prep");
+    const { bench, instance } = world;
+    bench.store.database.run("DELETE FROM request_specs");
+    const lines = await stepsOf(bench, taskOf(world));
+    const message = "the request spec of instance I is gone";
+    expect(outcome(lines)).toMatchObject({
+      instance: { taskState: null },
+      "migration M1": { status: "error" },
+      events: bothEvents(`Error (${message})`),
+    });
+    expect(outside(lines)).not.toContain("GET /allocation_candidates");
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED });
+  });
+});
+
+describe("another request has the instance", () => {
+  it("before the move began: nothing is done but to end the migration of an earlier run", async () => {
+    const world = await operated("resize_prep", { changes: { taskRequestId: "req-2" } });
+    expect(await stepsOf(world.bench, taskOf(world))).toEqual([]);
+    migrationOf(world, "migration", "pre-migrating");
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(outcome(lines)).toEqual({ "migration M1": { status: "error" } });
+    expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("while the destination was claimed: the half goes back, the instance is the other's", async () => {
+    const world = await operated("resize_prep");
+    const { bench, instance } = world;
+    const does = () =>
+      void bench.store.instances.save(instance.uuid, { taskRequestId: "req-2", taskState: "deleting" });
+    bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does });
+    const lines = await stepsOf(bench, taskOf(world));
+    expect(outcome(lines)).toMatchObject({
+      instance: { taskState: "deleting", taskRequestId: "req-2" },
+      "migration M1": { status: "error" },
+    });
+    expect(outcome(lines)).not.toHaveProperty("fault");
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED });
+    expect(bench.casts).toEqual([]);
+  });
+
+  it("it is deleted: what the migration and the instance hold goes by force", async () => {
+    const world = await operated("resize_prep");
+    const { bench, instance } = world;
+    const migration = migrationOf(world, "migration", "pre-migrating");
+    await holds(world, migration.uuid, "devstack1");
+    bench.store.instances.destroy(instance.uuid);
+    expect(outside(await stepsOf(bench, taskOf(world)))).toEqual(["DELETE /allocations/M1", "DELETE /allocations/I"]);
+  });
+});
+
+describe("what nobody foresaw", () => {
+  it.each([true, false])(
+    "ends what a destination gave back, whoever has the instance: it is still this one's %s",
+    async (own) => {
+      const world = await operated("resize_prep");
+      const { bench, instance } = world;
+      const eventId = bench.store.actions.startEvent({ ...world.head, event: "compute_prep_resize", host: "d" });
+      const failure = { host: "d", node: "d", message: "no room", traceback: null, rollback: true, eventId };
+      bench.store.instances.save(instance.uuid, { newFlavor: SMALL });
+      const does = () => {
+        if (!own) {
+          bench.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-2" });
+        }
+        return Promise.reject(new TypeError("unforeseen"));
+      };
+      bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
+      const left = outcome(await stepsOf(bench, taskOf(world, { alternates: [], failure })));
+      expect(left).toMatchObject({
+        "migration M1": { status: "error" },
+        fault: { message: own ? "no room" : "unforeseen" },
+        events: ["compute_prep_resize on d: Error (no room)", ...bothEvents("Error (unforeseen)")],
+      });
+      expect(bench.instance(instance.uuid).newFlavor).toEqual(own ? null : SMALL);
+    },
+  );
+
+  it("leaves nothing to end where the instance is gone", async () => {
+    const world = await operated("resize_prep");
+    const does = () => {
+      world.bench.store.instances.destroy(world.instance.uuid);
+      return Promise.reject(new TypeError("unforeseen"));
+    };
+    world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
+    const left = outcome(await stepsOf(world.bench, taskOf(world)));
+    expect(left).not.toHaveProperty("migrate_server could not even be given up");
+    expect(left).not.toHaveProperty("fault");
+  });
+
+  it("ends the migration and the operation, with the error as the fault", async () => {
+    const world = await operated("resize_prep", { changes: { vmState: "stopped" } });
+    const does = () => Promise.reject(new TypeError("unforeseen"));
+    world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual({
+      instance: { taskState: null, taskRequestId: null },
+      "migration M1": { ...CREATED, status: "error" },
+      fault: { code: 500, message: "unforeseen", host: "conductor" },
+      events: bothEvents("Error (unforeseen)"),
+      "migrate_server failed": true,
+    });
+    expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+});

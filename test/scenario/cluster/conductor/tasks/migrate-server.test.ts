@@ -1,0 +1,280 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Flavor, Instance, Migration } from "../../../../../src/records/index.js";
+import { ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { refusal } from "../../../../unit/placement/bench.js";
+
+const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+const SMALL: Flavor = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
+const SMALL_NEED = { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 };
+const PIKE = 22;
+
+type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
+
+let bench: ConductorBench;
+let instance: Instance;
+
+async function open(
+  options: { readonly version?: number; readonly hosts?: readonly string[]; readonly maxAttempts?: number } = {},
+): Promise<void> {
+  bench = await ConductorBench.open(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts });
+  for (const host of options.hosts ?? ["devstack1", "devstack2"]) {
+    await bench.host(host, options.version === undefined ? {} : { version: options.version });
+  }
+  instance = await bench.server("devstack1");
+  prepare();
+}
+
+function prepare(): void {
+  bench.store.instances.save(instance.uuid, { taskState: "resize_prep" });
+  const { projectId, userId } = instance;
+  const requestId = "req-migrate";
+  bench.store.actions.start({ action: "migrate", instanceUuid: instance.uuid, requestId, userId, projectId });
+}
+
+function task(more: Partial<MigrateTask> = {}): MigrateTask {
+  return {
+    kind: "migrate_server",
+    instanceUuid: instance.uuid,
+    requestId: "req-migrate",
+    flavor: FLAVOR,
+    host: null,
+    ...more,
+  };
+}
+
+const migrations = (): Migration[] => bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
+function onlyMigration(): Migration {
+  const [migration, second] = migrations();
+  if (migration === undefined || second !== undefined) {
+    throw new Error(`${migrations().length} migrations`);
+  }
+  return migration;
+}
+async function held() {
+  return {
+    instance: await bench.held(instance.uuid),
+    migration: await bench.held(migrations()[0]?.uuid ?? instance.uuid.replace(/.$/, "x")),
+  };
+}
+function state() {
+  const { vmState, taskState, host } = bench.instance(instance.uuid);
+  return { vmState, taskState, host, status: migrations().at(-1)?.status };
+}
+const UNCHANGED = { vmState: "active", taskState: null, host: "devstack1", status: "error" };
+
+describe("6.3 split", () => {
+  beforeEach(() => open());
+
+  it("6.3 rows 2, 3: the migration holds the source, the instance the destination, which is told", async () => {
+    await bench.run(task({ flavor: SMALL }));
+    const migration = onlyMigration();
+    expect(migration).toMatchObject({
+      migrationType: "resize",
+      status: "pre-migrating",
+      sourceCompute: "devstack1",
+      sourceNode: "devstack1",
+      destCompute: "devstack2",
+      destNode: null,
+      oldInstanceTypeId: 1,
+      newInstanceTypeId: 2,
+    });
+    expect(await held()).toEqual({ instance: { devstack2: SMALL_NEED }, migration: { devstack1: NEED } });
+    expect(bench.casts).toMatchObject([
+      {
+        host: "devstack2",
+        method: "prep_resize",
+        params: {
+          migrationId: migration.id,
+          flavor: SMALL,
+          node: "devstack2",
+          retry: { numAttempts: 1, hosts: [["devstack2", "devstack2"]] },
+        },
+      },
+    ]);
+    expect(bench.store.requests.spec(instance.uuid)?.flavor).toEqual(SMALL);
+  });
+
+  it("6.3 V26: the instance's allocations move before the destination is claimed", async () => {
+    await bench.run(task());
+    const writes = bench.placementBench.sent.filter(({ method }) => method !== "GET");
+    expect(writes.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f-]{36}/, "I")}`)).toEqual([
+      "POST /allocations",
+      "PUT /allocations/I",
+    ]);
+  });
+
+  it("a host that was asked for is not rescheduled, and is the only one", async () => {
+    await bench.run(task({ host: "devstack2" }));
+    expect(bench.casts).toHaveLength(1);
+    expect(bench.casts[0]?.params).toMatchObject({ alternates: [] });
+    expect(bench.casts[0]?.params).not.toHaveProperty("retry");
+  });
+
+  it("max_attempts 1: no retry information, so that a destination that fails asks for no other", async () => {
+    await open({ maxAttempts: 1 });
+    await bench.run(task());
+    expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
+    expect(bench.casts[0]?.params).not.toHaveProperty("retry");
+  });
+
+  it("6.3 row 2 fail: a conflict leaves everything with the instance", async () => {
+    bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, times: 4 });
+    await bench.run(task());
+    expect(state()).toEqual(UNCHANGED);
+    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    expect(bench.casts).toEqual([]);
+    expect(bench.store.instances.fault(instance.uuid)?.message).toMatch(/^Failed to move allocations from consumer /);
+  });
+
+  it("6.3 row 3 fail: without a host the allocations go back before the task ends", async () => {
+    bench.store.services.update(bench.service("devstack2").id, { disabled: true });
+    await bench.run(task({ flavor: SMALL }));
+    // The same host is allowed for a resize, so that it needs a cold migration to fail.
+    expect(state().status).toBe("pre-migrating");
+    await open();
+    bench.store.services.update(bench.service("devstack2").id, { disabled: true });
+    await bench.run(task());
+    expect(state()).toEqual(UNCHANGED);
+    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    expect(bench.store.instances.fault(instance.uuid)?.message).toMatch(/No valid host was found/);
+    expect(bench.store.requests.spec(instance.uuid)?.flavor).toEqual(FLAVOR);
+  });
+
+  it("6.3 row 3 fail: a conflict at the claim gives the source back", async () => {
+    bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
+    await bench.run(task());
+    expect(state()).toEqual(UNCHANGED);
+    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+  });
+
+  it("6.3 row 3, V27: what cannot be given back makes the server unusable", async () => {
+    bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
+    bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, skip: 1, times: 4 });
+    await bench.run(task());
+    expect(state()).toEqual({ ...UNCHANGED, vmState: "error" });
+    expect(await held()).toEqual({ instance: {}, migration: { devstack1: NEED } });
+  });
+
+  it("records both of its events, and their failure", async () => {
+    bench.store.services.update(bench.service("devstack2").id, { disabled: true });
+    await bench.run(task());
+    const action = bench.store.actions.get(instance.uuid, "req-migrate");
+    const events = bench.store.actions.events(action?.id ?? 0);
+    expect(events.map(({ event, result }) => [event, result])).toEqual([
+      ["conductor_migrate_server", "Error"],
+      ["cold_migrate", "Error"],
+    ]);
+  });
+});
+
+describe("6.0 doubled: one nova-compute is of Pike", () => {
+  beforeEach(() => open({ version: PIKE }));
+
+  it("the instance holds both halves, and no migration holds anything", async () => {
+    await bench.run(task());
+    expect(await held()).toEqual({ instance: { devstack1: NEED, devstack2: NEED }, migration: {} });
+    expect(bench.casts.map(({ host }) => host)).toEqual(["devstack2"]);
+  });
+
+  it("gives only the destination back when the instance was taken by another operation meanwhile", async () => {
+    bench.placementBench.inject({
+      on: `PUT /allocations/${instance.uuid}`,
+      does: () => void bench.store.instances.save(instance.uuid, { taskState: null }),
+    });
+    await bench.run(task());
+    expect(bench.casts).toEqual([]);
+    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+  });
+});
+
+describe("6.4: a resize on one host, where the sum is over max_unit", () => {
+  const SIX: Flavor = { ...FLAVOR, id: 6, flavorid: "6", name: "six", vcpus: 6 };
+  const EIGHT: Flavor = { ...FLAVOR, id: 8, flavorid: "8", name: "eight", vcpus: 8 };
+
+  async function resize(version: number): Promise<void> {
+    bench = await ConductorBench.open();
+    await bench.host("devstack1", { version, vcpus: 10, cpuRatio: 16 });
+    instance = await bench.server("devstack1");
+    const [node] = bench.store.computeNodes.byHost("devstack1");
+    const { projectId, userId } = instance;
+    const request = { allocations: { [node?.uuid ?? ""]: { resources: { ...NEED, VCPU: 6 } } } };
+    const claim = { consumer: instance.uuid, projectId, userId, version: "1.36", held: "replace" } as const;
+    expect(await bench.placement.claimResources({ ...claim, request })).toBe(true);
+    bench.store.instances.save(instance.uuid, { flavor: SIX, instanceTypeId: 6, vcpus: 6 });
+    prepare();
+    await bench.run(task({ flavor: EIGHT }));
+  }
+
+  it("fails with doubled: one record of 14", async () => {
+    await resize(PIKE);
+    expect(state()).toEqual(UNCHANGED);
+    expect(await held()).toEqual({ instance: { devstack1: { ...NEED, VCPU: 6 } }, migration: {} });
+  });
+
+  it("works with split: records of 6 and of 8", async () => {
+    await resize(30);
+    expect(state()).toMatchObject({ taskState: "resize_prep", status: "pre-migrating" });
+    expect(await held()).toEqual({
+      instance: { devstack1: { ...NEED, VCPU: 8 } },
+      migration: { devstack1: { ...NEED, VCPU: 6 } },
+    });
+  });
+
+  it("doubled sums both on one host where the sum fits, and takes its part off again", async () => {
+    await open({ version: PIKE, hosts: ["devstack1"] });
+    await bench.run(task({ flavor: SMALL }));
+    const both = { VCPU: 2, MEMORY_MB: 2560, DISK_GB: 21 };
+    expect(await held()).toEqual({ instance: { devstack1: both }, migration: {} });
+    await bench.run(task({ flavor: SMALL, migrationId: onlyMigration().id, alternates: [] }));
+    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+  });
+});
+
+describe("a conductor that was killed anywhere", () => {
+  it.each([
+    { on: "POST /allocations", does: "hang" },
+    { on: "POST /allocations", does: "hang-after" },
+    { on: "PUT /allocations/", does: "hang" },
+    { on: "PUT /allocations/", does: "hang-after" },
+  ] as const)("goes on from the start: $on $does", async ({ on, does }) => {
+    for (const version of [PIKE, 73]) {
+      await open({ version });
+      bench.placementBench.inject({ on, does });
+      bench.store.tasks.add(task());
+      void bench.run();
+      for (let turn = 0; turn < 200; turn += 1) {
+        await Promise.resolve();
+      }
+      bench.placementBench.heal();
+      if (bench.casts.length === 0) {
+        await bench.restart();
+      }
+      expect(bench.casts.map(({ method }) => method)).toEqual(["prep_resize"]);
+      expect(migrations()).toHaveLength(1);
+      expect(await held()).toEqual(
+        version === PIKE
+          ? { instance: { devstack1: NEED, devstack2: NEED }, migration: {} }
+          : { instance: { devstack2: NEED }, migration: { devstack1: NEED } },
+      );
+    }
+  });
+});
+
+describe("the instance is deleted meanwhile", () => {
+  it("keeps nothing of instance or migration", async () => {
+    await open();
+    bench.placementBench.inject({
+      on: `PUT /allocations/${instance.uuid}`,
+      does: () => {
+        bench.store.instances.save(instance.uuid, { vmState: "deleted", taskState: null });
+        bench.store.instances.destroy(instance.uuid);
+      },
+    });
+    await bench.run(task());
+    const [migration] = bench.store.migrations.byFilters({ instanceUuid: instance.uuid, readDeleted: true });
+    expect(await bench.held(instance.uuid)).toEqual({});
+    expect(await bench.held(migration?.uuid ?? "")).toEqual({});
+    expect(bench.casts).toEqual([]);
+  });
+});

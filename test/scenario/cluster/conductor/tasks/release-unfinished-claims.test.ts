@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { releaseUnfinishedClaims } from "../../../../../src/cluster/conductor/tasks/release-unfinished-claims.js";
+import type { TaskDeps } from "../../../../../src/cluster/conductor/tasks/task-deps.js";
+import type { Migration, MigrationStatus, MigrationType } from "../../../../../src/records/index.js";
+import { holds, migrationOf, operated, REQUEST } from "../../../../unit/cluster/conductor/tasks/operated.js";
+import { refusal } from "../../../../unit/placement/bench.js";
+
+const HOSTS = ["devstack1", "s", "d", "x"];
+
+/** Where the instance holds something afterwards, that held something on each of the hosts. */
+async function left(
+  move: readonly [MigrationType, MigrationStatus] | null,
+  options: { readonly isFailed?: boolean; readonly isAnothers?: boolean; readonly conflict?: boolean } = {},
+): Promise<readonly string[]> {
+  const world = await operated("resize_prep", { hosts: HOSTS });
+  const { bench, instance } = world;
+  await holds(world, instance.uuid, ...HOSTS);
+  let failed: Migration | undefined;
+  if (move) {
+    const of = options.isAnothers ? { ...world, instance: await bench.server("x") } : world;
+    const made = migrationOf(of, move[0], move[1], { sourceCompute: "s", sourceNode: "s", destCompute: "d" });
+    failed = options.isFailed ? made : undefined;
+  }
+  if (options.conflict) {
+    const does = refusal(409, "placement.concurrent_update", "another");
+    bench.placementBench.inject({ on: "PUT /allocations", does });
+  }
+  const { store, placement } = bench;
+  const deps = { store, placement, logger: bench.placementBench.runtime.logger } as unknown as TaskDeps;
+  bench.placementBench.mark();
+  await releaseUnfinishedClaims(deps, instance, REQUEST, failed);
+  const ids = bench.placementBench.sent.map(({ headers }) => headers["x-openstack-request-id"]);
+  expect(new Set(ids)).toEqual(new Set([REQUEST]));
+  return Object.keys(await bench.held(instance.uuid)).sort();
+}
+
+describe("what an instance holds on nodes that no record accounts for is given back", () => {
+  test.each<[MigrationType, MigrationStatus, { isFailed?: boolean; isAnothers?: boolean }, readonly string[]]>([
+    ["migration", "migrating", {}, ["d", "devstack1", "s"]],
+    ["migration", "confirmed", {}, ["devstack1"]],
+    ["migration", "error", { isFailed: true }, ["devstack1", "s"]],
+    ["migration", "pre-migrating", { isFailed: true }, ["devstack1", "s"]],
+    ["evacuation", "done", {}, ["devstack1", "s"]],
+    ["evacuation", "accepted", {}, ["d", "devstack1", "s"]],
+    ["evacuation", "accepted", { isFailed: true }, ["devstack1", "s"]],
+    ["migration", "migrating", { isAnothers: true }, ["devstack1"]],
+  ])("beside a %s that is %s, %j", async (type, status, options, expected) => {
+    expect(await left([type, status], options)).toEqual(expected);
+  });
+
+  test("without any move only its own host's is its own, also when another process writes at the same moment", async () => {
+    expect(await left(null)).toEqual(["devstack1"]);
+    expect(await left(null, { conflict: true })).toEqual(["devstack1"]);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { disableOthers, SMALL, THREE, taskOf } from "../../../../unit/cluster/conductor/tasks/cold-move.js";
+import { forgetNode, holds, migrationOf, operated, PIKE } from "../../../../unit/cluster/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement/bench.js";
+
+const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+
+describe("6.0: the source's half of a move", () => {
+  it("an instance without allocations has none to give to the migration", async () => {
+    const world = await operated("resize_prep");
+    await world.bench.placement.deleteAllocation(world.instance.uuid, { force: true });
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(outside(lines).filter((line) => line.startsWith("POST"))).toEqual([]);
+    expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: NEED }]);
+  });
+
+  it("an instance whose node is gone: nothing is moved, and the host is no destination", async () => {
+    const world = await operated("resize_prep");
+    forgetNode(world, "devstack1");
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(outside(lines)).not.toContain("POST /allocations");
+    expect(outside(lines).filter((line) => line.includes("traits"))).toEqual([]);
+    expect(outside(lines)).toContain("cast prep_resize of devstack2");
+  });
+
+  it("what a dead host keeps until it has cleaned up (V12) stays the instance's, and out of the claim", async () => {
+    const world = await operated("resize_prep", { hosts: ["devstack1", "devstack2", "devstack0"] });
+    migrationOf(world, "evacuation", "done", { sourceCompute: "devstack0", sourceNode: "devstack0" });
+    await holds(world, world.instance.uuid, "devstack0", "devstack1");
+    world.bench.store.services.update(world.bench.service("devstack0").id, { forcedDown: true });
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(lines).toContainEqual(["POST /allocations", { I: { devstack0: NEED }, M2: { devstack1: NEED } }]);
+    expect(lines).toContainEqual(["PUT /allocations/I", { devstack0: NEED, devstack2: NEED }]);
+  });
+
+  it("Placement refuses to move the source's half: NoValidHost in Nova's words, nothing is scheduled", async () => {
+    const world = await operated("resize_prep");
+    const full = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+    world.bench.placementBench.inject({ on: "POST /allocations", does: full });
+    const lines = await stepsOf(world.bench, taskOf(world));
+    expect(outcome(lines).fault).toMatchObject({
+      message:
+        "No valid host was found. Unable to replace instance claim on source host devstack1 node devstack1 by one of the migration.",
+    });
+    expect(outside(lines)).not.toContain("GET /allocation_candidates");
+    expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
+  });
+});
+
+describe("6.0 doubled: what a failed move has claimed is taken off the instance again", () => {
+  const CASES = [
+    ["on another host", FLAVOR, ["devstack1", "devstack2"], { devstack1: NEED, devstack2: NEED }],
+    ["on its own", SMALL, ["devstack1"], { devstack1: { VCPU: 2, MEMORY_MB: 2560, DISK_GB: 21 } }],
+  ] as const;
+
+  it.each(CASES)("%s", async (_what, flavor, hosts, both) => {
+    const world = await operated("resize_prep", { hosts, version: PIKE });
+    const { bench, instance } = world;
+    const { store } = bench;
+    const save = store.requests.saveSpec.bind(store.requests);
+    store.requests.saveSpec = () => {
+      store.requests.saveSpec = save;
+      throw new TypeError("unforeseen");
+    };
+    const lines = await stepsOf(bench, taskOf(world, { flavor }));
+    expect(lines).toContainEqual(["PUT /allocations/I", both]);
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED });
+    expect(outcome(lines)).toMatchObject({ instance: { taskState: null }, "migration M1": { status: "error" } });
+  });
+});
+
+describe("a conductor that was killed", () => {
+  it("split: takes off what the earlier run claimed, and claims anew", async () => {
+    const world = await operated("resize_prep", { hosts: THREE });
+    const { bench, instance } = world;
+    const migration = migrationOf(world, "migration", "pre-migrating", { sourceCompute: "devstack1" });
+    await holds(world, migration.uuid, "devstack1");
+    await holds(world, instance.uuid, "devstack3");
+    bench.store.services.update(bench.service("devstack3").id, { disabled: true });
+    const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
+    expect(outside(lines)).not.toContain("POST /allocations");
+    expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: NEED }]);
+    expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED });
+    expect(await bench.held(migration.uuid)).toEqual({ devstack1: NEED });
+    expect(outcome(lines)).toMatchObject({ "migration M1": { destCompute: "devstack2" } });
+  });
+
+  it("doubled: the destination of the earlier run is given back before another is claimed", async () => {
+    const world = await operated("resize_prep", { hosts: THREE, version: PIKE });
+    const { bench, instance } = world;
+    migrationOf(world, "migration", "pre-migrating");
+    await holds(world, instance.uuid, "devstack1", "devstack3");
+    bench.store.services.update(bench.service("devstack3").id, { disabled: true });
+    const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
+    expect(lines.filter(([what]) => what === "PUT /allocations/I")).toEqual([
+      ["PUT /allocations/I", { devstack1: NEED }],
+      ["PUT /allocations/I", { devstack1: NEED, devstack2: NEED }],
+    ]);
+  });
+
+  it("split, after an evacuation: what the dead host keeps is kept, the earlier run's claim is not", async () => {
+    const world = await operated("resize_prep", { hosts: [...THREE, "devstack0"] });
+    const { bench, instance } = world;
+    migrationOf(world, "evacuation", "done", { sourceCompute: "devstack0", sourceNode: "devstack0" });
+    const migration = migrationOf(world, "migration", "pre-migrating");
+    await holds(world, migration.uuid, "devstack1");
+    await holds(world, instance.uuid, "devstack0", "devstack3");
+    for (const host of ["devstack0", "devstack3"]) {
+      bench.store.services.update(bench.service(host).id, { disabled: true });
+    }
+    const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
+    expect(lines.filter(([what]) => what === "PUT /allocations/I")).toEqual([
+      ["PUT /allocations/I", { devstack0: NEED }],
+      ["PUT /allocations/I", { devstack0: NEED, devstack2: NEED }],
+    ]);
+  });
+
+  it.each([CONFLICT])(
+    "V27: a half that cannot be given back makes the server unusable, and the fault says why",
+    async (does) => {
+      const world = await operated("resize_prep");
+      disableOthers(world);
+      world.bench.placementBench.inject({ on: "POST /allocations", does, skip: 1 });
+      expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
+        instance: { vmState: "error", taskState: null },
+        fault: { message: expect.stringContaining("No valid host was found.") },
+      });
+    },
+  );
+});

@@ -1,0 +1,265 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
+import { NEED } from "../../../unit/cluster/conductor/tasks/bench.js";
+import { ManageBench } from "../../../unit/cluster/manage/bench.js";
+import { inventoryOf, refusal } from "../../../unit/placement/bench.js";
+
+let bench: ManageBench;
+let d1: string;
+let d2: string;
+
+beforeEach(async () => {
+  bench = await ManageBench.open();
+  d1 = await bench.host("devstack1");
+  d2 = await bench.host("devstack2");
+});
+
+const STRANGER = "deadbeef-0000-4000-8000-000000000001";
+const SECOND = "deadbeef-0000-4000-8000-000000000002";
+
+/** A child of the provider, with an inventory of its own. */
+async function child(parent: string, name: string, inventory: string): Promise<string> {
+  const uuid = bench.placement.runtime.random.uuid();
+  const { placement } = bench.conductor;
+  const tree = await placement.getProviderTreeAndEnsureRoot(parent, name);
+  tree.newChild(`${name}_child`, parent, uuid);
+  tree.updateInventory(uuid, { [inventory]: inventoryOf(8) });
+  await placement.updateFromProviderTree(tree);
+  return uuid;
+}
+
+describe("7.4 flags", () => {
+  test.each(["00000000-0000-4000-8000-00000000dead", "devstack1", "", "a&b=c"])(
+    "--resource_provider %s is 127",
+    async (uuid) => {
+      expect(await bench.audit({ resourceProvider: uuid, verbose: false })).toEqual({
+        rc: 127,
+        stdout: `Resource provider with UUID ${uuid} does not exist.\n`,
+      });
+    },
+  );
+
+  test("one provider only, the others are not looked at", async () => {
+    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    expect((await bench.audit({ resourceProvider: d2 })).rc).toBe(0);
+    expect((await bench.audit({ resourceProvider: d1, delete: true })).rc).toBe(4);
+    expect((await bench.audit()).rc).toBe(0);
+  });
+});
+
+describe("7.4 who is an orphan", () => {
+  test("nobody who has an instance or a migration in progress there", async () => {
+    const { uuid } = await bench.server("devstack2");
+    const { uuid: migration } = bench.move(uuid, "migration", "finished", "devstack1", "devstack2");
+    await bench.put(migration, { devstack1: NEED });
+    expect(await bench.audit()).toEqual({ rc: 0, stdout: "" });
+  });
+
+  test("who holds nothing of Nova's is not looked at", async () => {
+    const uuid = await child(d1, "devstack1", "CUSTOM_GOLD");
+    await bench.put(STRANGER, { [uuid]: { CUSTOM_GOLD: 1 } });
+    expect((await bench.audit()).rc).toBe(0);
+  });
+
+  test("on a child provider the compute node is the root's; only the child's part goes", async () => {
+    const uuid = await child(d1, "devstack1", "VGPU");
+    const { uuid: instance } = await bench.server("devstack1");
+    await bench.put(instance, { devstack1: NEED, [uuid]: { VGPU: 1 } });
+    await bench.put(STRANGER, { devstack2: { VCPU: 1 }, [uuid]: { VGPU: 2 } });
+    const { uuid: elsewhere } = await bench.server("devstack2");
+    await bench.put(elsewhere, { devstack2: NEED, [uuid]: { VGPU: 1 } });
+    const { rc, stdout } = await bench.audit({ resourceProvider: uuid, delete: true });
+    expect([rc, stdout.match(/Processed.*/)?.[0]]).toEqual([4, "Processed 2 allocations."]);
+    expect(await bench.held(instance)).toEqual({ devstack1: NEED, [uuid]: { VGPU: 1 } });
+    expect(await bench.held(STRANGER)).toEqual({ devstack2: { VCPU: 1 } });
+    expect(await bench.held(elsewhere)).toEqual({ devstack2: NEED });
+  });
+
+  test("without a compute node everybody", async () => {
+    const { uuid } = await bench.server("devstack1");
+    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
+      bench.store.computeNodes.destroy(id, host);
+    }
+    const { rc, stdout } = await bench.audit();
+    expect(stdout).toMatch(new RegExp(`^The compute node for UUID ${d1} can not be found\nAllocations .* ${uuid} `));
+    expect(rc).toBe(3);
+  });
+});
+
+describe("9.3 leaks that audit --delete repairs", () => {
+  const moves: readonly (readonly [string, MigrationType, MigrationStatus])[] = [
+    ["row 1: a migration holds the source after a conflict on confirm", "migration", "confirmed"],
+    ["row 2: a migration holds the source after a failed revert", "resize", "error"],
+    ["row 3: a migration holds the source after a failed post live migration", "live-migration", "error"],
+    ["row 3: … and after one that failed otherwise", "live-migration", "failed"],
+  ];
+  test.each(moves)("%s", async (_row, type, status) => {
+    const { uuid } = await bench.server("devstack2");
+    const { uuid: migration } = bench.move(uuid, type, status, "devstack1", "devstack2");
+    await bench.put(migration, { devstack1: NEED });
+    expect(await bench.audit({ delete: true })).toEqual({ rc: 0, stdout: "" });
+    bench.elapsed = 60_000;
+    expect((await bench.audit()).rc).toBe(3);
+    expect((await bench.audit({ delete: true })).rc).toBe(4);
+    expect([await bench.held(migration), await bench.held(uuid)]).toEqual([{}, { devstack2: NEED }]);
+  });
+
+  test("row 4: an instance holds the source after a failed clean-up of its evacuation", async () => {
+    const { uuid } = await bench.evacuated("devstack1", "devstack2");
+    expect((await bench.audit({ delete: true })).rc).toBe(4);
+    expect(await bench.held(uuid)).toEqual({ devstack2: NEED });
+  });
+
+  test("row 5: an orphaned provider can be deleted afterwards", async () => {
+    const { uuid } = await bench.evacuated("devstack1", "devstack2");
+    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
+      bench.store.computeNodes.destroy(id, host);
+    }
+    await expect(bench.placement.ask("DELETE", `/resource_providers/${d1}`)).rejects.toThrow("409");
+    expect((await bench.audit({ delete: true })).rc).toBe(4);
+    await bench.placement.ask("DELETE", `/resource_providers/${d1}`);
+    expect(await bench.held(uuid)).toEqual({ devstack2: NEED });
+  });
+
+  test("row 6: a deleted instance holds its host", async () => {
+    const { uuid } = await bench.server("devstack1");
+    bench.store.instances.destroy(uuid);
+    expect((await bench.audit({ delete: true })).rc).toBe(4);
+    expect(await bench.held(uuid)).toEqual({});
+  });
+});
+
+describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk audit-races-builds", () => {
+  const races: Readonly<Record<string, () => Promise<string>>> = {
+    "a build that has claimed, and is not in a cell yet": async () => {
+      const uuid = bench.conductor.request();
+      await bench.put(uuid, { devstack1: NEED });
+      return uuid;
+    },
+    "a build whose instance has no host yet": async () => {
+      const { uuid } = await bench.server("devstack1");
+      bench.store.instances.save(uuid, {
+        vmState: "building",
+        taskState: null,
+        host: null,
+        node: null,
+        computeId: null,
+      });
+      return uuid;
+    },
+    "an evacuation that has claimed its destination": async () => {
+      const { uuid } = await bench.server("devstack1");
+      bench.store.instances.save(uuid, { taskState: "rebuilding" });
+      await bench.put(uuid, { devstack1: NEED, devstack2: NEED });
+      return uuid;
+    },
+    "a live migration that copies": async () => {
+      const { uuid } = await bench.server("devstack1");
+      bench.move(uuid, "live-migration", "running", "devstack1", "devstack2");
+      await bench.put(uuid, { devstack2: NEED });
+      return uuid;
+    },
+    "a resize that waits for its confirmation and holds both hosts": async () => {
+      const { uuid } = await bench.server("devstack2");
+      bench.move(uuid, "resize", "finished", "devstack1", "devstack2");
+      await bench.put(uuid, { devstack1: NEED, devstack2: NEED });
+      return uuid;
+    },
+  };
+
+  test.each(Object.keys(races))("%s", async (name) => {
+    const consumer = (await races[name]?.()) ?? "";
+    const before = await bench.held(consumer);
+    expect(await bench.audit({ delete: true })).toEqual({ rc: 0, stdout: "" });
+    expect(await bench.held(consumer)).toEqual(before);
+    bench.quirks.add("audit-races-builds");
+    expect((await bench.audit()).rc).toBe(3);
+    expect((await bench.audit({ delete: true })).rc).toBe(4);
+    expect(await bench.held(consumer)).not.toEqual(before);
+  });
+
+  test("a build that ends while the audit looks", async () => {
+    const { uuid } = await bench.server("devstack1");
+    await bench.unset(uuid);
+    bench.placement.inject({ on: "GET /resource_providers/", does: () => bench.put(uuid, { devstack1: NEED }) });
+    expect((await bench.audit({ delete: true })).rc).toBe(0);
+    expect(await bench.held(uuid)).toEqual({ devstack1: NEED });
+  });
+
+  test("what has been given back while the audit looks is not told of", async () => {
+    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    bench.before.set("consumers_under_way", () => bench.unset(STRANGER));
+    expect(await bench.audit()).toEqual({ rc: 0, stdout: "" });
+  });
+
+  test("one that claims more after it was judged is left as it is: code 1", async () => {
+    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    bench.placement.inject({
+      on: "PUT /allocations",
+      does: () => bench.put(STRANGER, { devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } }),
+    });
+    expect((await bench.audit({ delete: true })).rc).toBe(1);
+    expect(await bench.held(STRANGER)).toEqual({ devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } });
+  });
+});
+
+describe("7.4 Placement's faults", () => {
+  const stop = (provider: string) =>
+    `The Resource Provider ${provider} had problems when deleting allocations. Stopping now. Please fix the problem by hand and run again.\n`;
+
+  test.each([
+    [409, "placement.concurrent_update", "consumer generation conflict"],
+    [500, "x", "boom"],
+  ] as const)(
+    "%i amid deleting: the provider's others are deleted, the next provider is not, code 1",
+    async (status, code, detail) => {
+      await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+      await bench.put(SECOND, { devstack1: { VCPU: 1 } });
+      const third = "deadbeef-0000-4000-8000-000000000003";
+      await bench.put(third, { devstack2: { VCPU: 1 } });
+      bench.placement.inject({ on: `PUT /allocations/${STRANGER}`, does: refusal(status, code, detail) });
+      expect(await bench.audit({ delete: true, verbose: false })).toEqual({
+        rc: 1,
+        stdout: `Not able to delete allocations for consumer UUID ${STRANGER}\n${stop(d1)}`,
+      });
+      expect([await bench.held(STRANGER), await bench.held(SECOND), await bench.held(third)]).toEqual([
+        { devstack1: { VCPU: 1 } },
+        {},
+        { devstack2: { VCPU: 1 } },
+      ]);
+      expect((await bench.audit({ delete: true })).rc).toBe(4);
+    },
+  );
+
+  test("audit-races-builds deletes by force: 500 is code 1, gone meanwhile is fine", async () => {
+    bench.quirks.add("audit-races-builds");
+    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    bench.placement.inject({ on: "DELETE /allocations", does: refusal(500, "x", "boom") });
+    expect((await bench.audit({ delete: true })).rc).toBe(1);
+    bench.placement.inject({ on: "DELETE /allocations", does: () => bench.unset(STRANGER) });
+    expect((await bench.audit({ delete: true })).rc).toBe(4);
+  });
+
+  test("a provider's allocations that cannot be read are code 255, told first", async () => {
+    bench.placement.inject({ on: `GET /resource_providers/${d1}/allocations`, does: refusal(500, "x", "boom") });
+    const { rc, stdout } = await bench.audit({ verbose: false });
+    expect(rc).toBe(255);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^Not able to find allocations for resource provider ${d1}\\.\nAn error has occurred:\nResourceProviderAllocationRetrievalFailed: .*boom`,
+      ),
+    );
+  });
+
+  test.each(["refuse", refusal(500, "x", "boom")] as const)("no list of providers (%j): code 255", async (does) => {
+    bench.placement.inject({ on: "GET /resource_providers", does });
+    const { rc, stdout } = await bench.audit({ verbose: false });
+    expect(rc).toBe(255);
+    expect(stdout).toMatch(/^An error has occurred:\n/);
+  });
+
+  test("an error of Placement is not told as a provider that does not exist", async () => {
+    bench.placement.inject({ on: "GET /resource_providers", does: refusal(500, "x", "boom") });
+    expect((await bench.audit({ resourceProvider: d1 })).rc).toBe(255);
+  });
+});

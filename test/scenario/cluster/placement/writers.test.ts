@@ -1,0 +1,180 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { consumer, uuid, World } from "../../../unit/cluster/placement/world.js";
+
+const PROVIDERS = [1, 2];
+const CONSUMERS = [1, 2, 3];
+const TOTAL = 8;
+
+interface Provider {
+  generation: number;
+  total: number;
+}
+
+interface Consumer {
+  generation: number;
+  readonly held: ReadonlyMap<number, number>;
+}
+
+/** What Placement should hold. */
+class Model {
+  readonly providers = new Map(PROVIDERS.map((n): [number, Provider] => [n, { generation: 1, total: TOTAL }]));
+  readonly consumers = new Map<number, Consumer>();
+
+  used(provider: number, except?: number): number {
+    let sum = 0;
+    for (const [n, { held }] of this.consumers) {
+      if (n !== except) {
+        sum += held.get(provider) ?? 0;
+      }
+    }
+    return sum;
+  }
+
+  /** The status of a PUT of allocations, which is done when that is 204. */
+  allocate(n: number, generation: number | null, wanted: ReadonlyMap<number, number>): number {
+    const known = this.consumers.get(n);
+    if ((known?.generation ?? null) !== generation) {
+      return 409;
+    }
+    for (const [provider, amount] of wanted) {
+      const { total = 0 } = this.providers.get(provider) ?? {};
+      const before = this.used(provider);
+      const after = this.used(provider, n) + amount;
+      if (after > total && (before === 0 || after > before)) {
+        return 409;
+      }
+    }
+    for (const provider of wanted.size > 0 ? wanted.keys() : (known?.held.keys() ?? [])) {
+      this.#raise(provider);
+    }
+    if (wanted.size === 0) {
+      this.consumers.delete(n);
+    } else {
+      this.consumers.set(n, { generation: (known?.generation ?? 0) + 1, held: wanted });
+    }
+    return 204;
+  }
+
+  resize(n: number, generation: number, total: number): number {
+    const found = this.providers.get(n);
+    if (found?.generation !== generation) {
+      return 409;
+    }
+    found.total = total;
+    this.#raise(n);
+    return 200;
+  }
+
+  #raise(provider: number): void {
+    const found = this.providers.get(provider);
+    if (found !== undefined) {
+      found.generation += 1;
+    }
+  }
+}
+
+/** A writer reads first, and writes later with what it has read: others may have written in between. */
+type Turn =
+  | { readonly kind: "read"; readonly writer: number }
+  | { readonly kind: "allocate"; readonly writer: number; readonly consumer: number; readonly amounts: number[] }
+  | { readonly kind: "resize"; readonly writer: number; readonly provider: number; readonly total: number };
+
+const writer = fc.nat(3);
+const turn: fc.Arbitrary<Turn> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("read" as const), writer }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("allocate" as const),
+      writer,
+      consumer: fc.constantFrom(...CONSUMERS),
+      amounts: fc.array(fc.integer({ min: 0, max: 5 }), { minLength: PROVIDERS.length, maxLength: PROVIDERS.length }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("resize" as const),
+      writer,
+      provider: fc.constantFrom(...PROVIDERS),
+      total: fc.integer({ min: 2, max: 12 }),
+    }),
+  },
+);
+
+interface Seen {
+  readonly consumers: ReadonlyMap<number, number | null>;
+  readonly providers: ReadonlyMap<number, number>;
+}
+
+function look(world: World): Seen {
+  const consumers = CONSUMERS.map((n): [number, number | null] => {
+    const { consumer_generation } = world.json<{ consumer_generation?: number }>("GET", `/allocations/${consumer(n)}`);
+    return [n, consumer_generation ?? null];
+  });
+  const providers = PROVIDERS.map((n): [number, number] => [
+    n,
+    world.json<{ generation: number }>("GET", `/resource_providers/${uuid(n)}`).generation,
+  ]);
+  return { consumers: new Map(consumers), providers: new Map(providers) };
+}
+
+function act(world: World, model: Model, seen: Seen, each: Exclude<Turn, { kind: "read" }>): readonly [number, number] {
+  if (each.kind === "resize") {
+    const generation = seen.providers.get(each.provider) ?? 0;
+    const answer = world.send("PUT", `/resource_providers/${uuid(each.provider)}/inventories`, {
+      resource_provider_generation: generation,
+      inventories: { VCPU: { total: each.total } },
+    });
+    return [answer.status, model.resize(each.provider, generation, each.total)];
+  }
+  const generation = seen.consumers.get(each.consumer) ?? null;
+  const wanted = PROVIDERS.map((n, index): [number, number] => [n, each.amounts[index] ?? 0]);
+  const held = new Map(wanted.filter(([, amount]) => amount > 0));
+  const body = Object.fromEntries([...held].map(([n, amount]) => [n, { VCPU: amount }]));
+  // What holds nothing cannot be made to hold nothing: that leaves a consumer behind which nobody sees.
+  if (held.size === 0 && !model.consumers.has(each.consumer)) {
+    return [204, 204];
+  }
+  return [world.allocate(each.consumer, generation, body), model.allocate(each.consumer, generation, held)];
+}
+
+describe("writers that know of each other only by generations", () => {
+  it("do what a model does, whatever the order: no write is lost, none is half done, no capacity exceeded", () => {
+    let [done, refused] = [0, 0];
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 60, size: "max" }), (turns) => {
+        const world = new World();
+        for (const n of PROVIDERS) {
+          world.provider(n, { VCPU: TOTAL });
+        }
+        const model = new Model();
+        const views = new Map<number, Seen>();
+        for (const each of turns) {
+          const seen = views.get(each.writer);
+          if (each.kind === "read" || seen === undefined) {
+            views.set(each.writer, look(world));
+            continue;
+          }
+          const [status, expected] = act(world, model, seen, each);
+          expect(status).toBe(expected);
+          if (status === 409) {
+            refused += 1;
+          } else {
+            done += 1;
+          }
+          for (const [n, { generation }] of model.providers) {
+            const usages = world.json<{ resource_provider_generation: number; usages: Record<string, number> }>(
+              "GET",
+              `/resource_providers/${uuid(n)}/usages`,
+            );
+            expect(usages).toEqual({ resource_provider_generation: generation, usages: { VCPU: model.used(n) } });
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+    expect(Math.min(done, refused)).toBeGreaterThan(100);
+  });
+});

@@ -1,0 +1,211 @@
+import { expect, onTestFinished, test } from "vitest";
+import { callsOf, hostsByQueue } from "../../../fixtures/conductor-calls.js";
+import { VirtualCloud } from "../../../fixtures/virtual-cloud.js";
+
+/** How many calls are wanted at most; real nova-computes made 24, 29, 36 and 11 when they were recorded. */
+const WANTED = { build: 11, "cold migration": 20, "live migration": 25, delete: 6 };
+
+/** What is asked of a Nova's conductor, by operation. */
+const TABLE: Readonly<Record<string, readonly string[]>> = {
+  build: [
+    "devstack1 Instance.get_by_uuid",
+    "devstack1 Instance.save task_state=null vm_state=building",
+    "devstack1 event_start compute__do_build_and_run_instance",
+    "devstack1 Instance.save host=devstack1",
+    "devstack1 ComputeNode.save",
+    "devstack1 Instance.save task_state=networking",
+    "devstack1 Instance.save task_state=block_device_mapping",
+    "devstack1 Instance.save task_state=spawning",
+    "devstack1 Instance.save task_state=null vm_state=active",
+    "devstack1 event_finish_with_failure compute__do_build_and_run_instance",
+  ],
+  "cold migration": [
+    "devstack2 BlockDeviceMappingList.get_by_instance_uuid",
+    "devstack2 Migration.save dest_compute dest_node dest_compute_id dest_host",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 event_start compute_prep_resize",
+    "devstack2 Instance.save availability_zone new_flavor system_metadata migration_context",
+    "devstack2 ComputeNode.save",
+    "devstack2 event_finish_with_failure compute_prep_resize",
+    "devstack1 Migration.get_by_id",
+    "devstack1 Instance.get_by_uuid",
+    "devstack1 event_start compute_resize_instance",
+    "devstack1 Migration.save status=migrating",
+    "devstack1 Instance.save task_state=resize_migrating",
+    "devstack1 Instance.save task_state=resize_migrated host=devstack2",
+    "devstack1 Migration.save status=post-migrating",
+    "devstack1 event_finish_with_failure compute_resize_instance",
+    "devstack2 event_start compute_finish_resize",
+    "devstack2 Instance.save task_state=resize_finish",
+    "devstack2 Migration.save status=finished",
+    "devstack2 Instance.save task_state=null vm_state=resized",
+    "devstack2 event_finish_with_failure compute_finish_resize",
+  ],
+  "its confirmation": [
+    "devstack1 Migration.get_by_id",
+    "devstack1 Instance.get_by_uuid",
+    "devstack1 event_start compute_confirm_resize",
+    "devstack1 Instance.save vm_state=active",
+    "devstack1 Migration.save status=confirmed",
+    "devstack1 ComputeNode.save",
+    "devstack1 Instance.save old_flavor new_flavor system_metadata",
+    "devstack1 event_finish_with_failure compute_confirm_resize",
+  ],
+  resize: [
+    "devstack1 BlockDeviceMappingList.get_by_instance_uuid",
+    "devstack1 Migration.save dest_compute dest_node dest_compute_id dest_host",
+    "devstack1 Instance.get_by_uuid",
+    "devstack1 event_start compute_prep_resize",
+    "devstack1 Instance.save availability_zone new_flavor system_metadata migration_context",
+    "devstack1 ComputeNode.save",
+    "devstack1 event_finish_with_failure compute_prep_resize",
+    "devstack2 Migration.get_by_id",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 event_start compute_resize_instance",
+    "devstack2 Migration.save status=migrating",
+    "devstack2 Instance.save task_state=resize_migrating",
+    "devstack2 Instance.save task_state=resize_migrated host=devstack1",
+    "devstack2 Migration.save status=post-migrating",
+    "devstack2 event_finish_with_failure compute_resize_instance",
+    "devstack1 event_start compute_finish_resize",
+    "devstack1 Instance.save task_state=resize_finish",
+    "devstack1 Migration.save status=finished",
+    "devstack1 Instance.save task_state=null vm_state=resized",
+    "devstack1 event_finish_with_failure compute_finish_resize",
+  ],
+  "its revert": [
+    "devstack1 Migration.get_by_id",
+    "devstack1 Instance.get_by_uuid",
+    "devstack1 event_start compute_revert_resize",
+    "devstack1 Instance.save migration_context",
+    "devstack1 Migration.save status=reverted",
+    "devstack1 ComputeNode.save",
+    "devstack1 event_finish_with_failure compute_revert_resize",
+    "devstack2 Migration.get_by_id",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 event_start compute_finish_revert_resize",
+    "devstack2 ComputeNode.get_by_host_and_nodename",
+    "devstack2 Instance.save host=devstack2",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 Instance.save task_state=null vm_state=active",
+    "devstack2 event_finish_with_failure compute_finish_revert_resize",
+  ],
+  "live migration": [
+    "devstack1 BlockDeviceMappingList.get_by_instance_uuid",
+    "devstack1 event_start compute_check_can_live_migrate_destination",
+    "devstack2 event_start compute_check_can_live_migrate_source",
+    "devstack2 event_finish_with_failure compute_check_can_live_migrate_source",
+    "devstack1 event_finish_with_failure compute_check_can_live_migrate_destination",
+    "devstack2 event_start compute_live_migration",
+    "devstack2 Migration.get_by_id",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 Migration.save status=queued",
+    "devstack2 Migration.save status=preparing",
+    "devstack1 MigrationList.get_by_filters",
+    "devstack1 event_start compute_pre_live_migration",
+    "devstack1 event_finish_with_failure compute_pre_live_migration",
+    "devstack2 Migration.save status=running",
+    "devstack1 MigrationList.get_by_filters",
+    "devstack1 event_start compute_post_live_migration_at_destination",
+    "devstack1 Instance.get_by_uuid",
+    "devstack1 Instance.save task_state=null host=devstack1",
+    "devstack1 ComputeNode.save",
+    "devstack1 event_finish_with_failure compute_post_live_migration_at_destination",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 MigrationList.get_by_filters",
+    "devstack2 ComputeNode.save",
+    "devstack2 Migration.save status=completed",
+    "devstack2 event_finish_with_failure compute_live_migration",
+  ],
+  evacuation: [
+    "devstack2 Migration.save dest_compute dest_node dest_compute_id dest_host",
+    "devstack2 BlockDeviceMappingList.get_by_instance_uuid",
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 event_start compute_rebuild_instance",
+    "devstack2 Instance.save availability_zone migration_context",
+    "devstack2 Migration.save status=pre-migrating",
+    "devstack2 ComputeNode.save",
+    "devstack2 InstanceActionList.get_by_instance_uuid",
+    "devstack2 Instance.save task_state=rebuild_block_device_mapping",
+    "devstack2 InstanceActionList.get_by_instance_uuid",
+    "devstack2 Instance.save task_state=rebuild_spawning",
+    "devstack2 Instance.save task_state=null vm_state=active host=devstack2",
+    "devstack2 Migration.save status=done",
+    "devstack2 ComputeNode.save",
+    "devstack2 event_finish_with_failure compute_rebuild_instance",
+  ],
+  delete: [
+    "devstack2 Instance.get_by_uuid",
+    "devstack2 event_start compute_terminate_instance",
+    "devstack2 Instance.save task_state=null vm_state=deleted",
+    "devstack2 ComputeNode.save",
+    "devstack2 Instance.destroy",
+    "devstack2 event_finish_with_failure compute_terminate_instance",
+  ],
+};
+
+test("13 what each operation asks of a Nova's conductor, call by call", async () => {
+  const complaints: string[] = [];
+  const complain = (what: string) => complaints.push(what);
+  const cloud = await VirtualCloud.open({ nova: { release: "2025.1", complain } });
+  onTestFinished(() => cloud.close());
+  const place = { periodic: false };
+  const first = await cloud.agent("devstack1", place);
+  await cloud.agent("devstack2", place);
+  const hosts = hostsByQueue(cloud.published);
+  const asked: Record<string, readonly string[]> = {};
+  const during = async (operation: string, work: () => Promise<unknown>) => {
+    const from = cloud.published.length;
+    await work();
+    await cloud.world.advance(3_000);
+    asked[operation] = callsOf(cloud.published.slice(from), hosts);
+  };
+  let id = "";
+  const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, body);
+  const is = (status: string, host: string) =>
+    cloud.serverIs(id, (server) => server?.status === status && server["OS-EXT-SRV-ATTR:host"] === host);
+
+  await during("build", async () => {
+    const imageRef = await cloud.image();
+    const server = { name: "vm1", flavorRef: "1", imageRef, networks: "none", host: "devstack1" };
+    const made = (await cloud.compute("POST", "/servers", { server })).json;
+    id = String((made.server as { id: string }).id);
+    await is("ACTIVE", "devstack1");
+  });
+  await during("cold migration", async () => {
+    await act({ migrate: null });
+    await is("VERIFY_RESIZE", "devstack2");
+  });
+  await during("its confirmation", async () => {
+    await act({ confirmResize: null });
+    await is("ACTIVE", "devstack2");
+  });
+  await during("resize", async () => {
+    await act({ resize: { flavorRef: "2" } });
+    await is("VERIFY_RESIZE", "devstack1");
+  });
+  await during("its revert", async () => {
+    await act({ revertResize: null });
+    await is("ACTIVE", "devstack2");
+  });
+  await during("live migration", async () => {
+    await act({ "os-migrateLive": { host: null, block_migration: "auto" } });
+    await is("ACTIVE", "devstack1");
+  });
+  first.runtime.kill();
+  await cloud.compute("PUT", `/os-services/${await cloud.serviceId("devstack1")}`, { forced_down: true });
+  await during("evacuation", async () => {
+    await act({ evacuate: {} });
+    await is("ACTIVE", "devstack2");
+  });
+  await during("delete", async () => {
+    await cloud.compute("DELETE", `/servers/${id}`);
+    await cloud.serverIs(id, (server) => server === null);
+  });
+  expect(asked).toEqual(TABLE);
+  for (const [operation, most] of Object.entries(WANTED)) {
+    expect(asked[operation]?.length, operation).toBeLessThanOrEqual(most);
+  }
+  expect(complaints).toEqual([]);
+});

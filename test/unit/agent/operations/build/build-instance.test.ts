@@ -1,0 +1,334 @@
+import { describe, expect, test } from "vitest";
+import type { RequestOf } from "../../../../../src/agent/operations/contract.js";
+import {
+  ConductorUnreachable,
+  InstanceNotFound,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../../../../src/conductor/errors.js";
+import { BuildAbortException } from "../../../../../src/virt/errors.js";
+import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
+
+type Request = Partial<RequestOf<"build_and_run_instance">>;
+
+const RETRY = { numAttempts: 1, hosts: [] } as never;
+const ALTERNATES = [{ host: "third" }] as never;
+const held = { far: { resources: { VCPU: 2 } } };
+const NOWHERE = { host: null, node: null, computeId: null, availabilityZone: null, launchedOn: null };
+
+function building(options: StageOptions = {}) {
+  return new FlowStage({
+    ...options,
+    instance: {
+      vmState: "building",
+      taskState: "scheduling",
+      host: null,
+      node: null,
+      computeId: null,
+      ...options.instance,
+    },
+  });
+}
+
+function build(stage: FlowStage, request: Request = {}) {
+  return stage.failure("build_and_run_instance", {
+    allocations: held,
+    node: "node",
+    alternates: ALTERNATES,
+    ...request,
+  });
+}
+
+const accepted = { taskState: null };
+const claimed = { ...accepted, host: "here", node: "node" };
+const save = (changes: object, ...expectedTaskState: (string | null)[]) => [
+  "instance_save",
+  { uuid: "vm", changes, expectedTaskState },
+];
+const RELEASE = ["placement.deleteAllocation", "vm", { force: true, requestId: REQUEST }];
+const CLEANED = [
+  ["driver.destroy", expect.anything(), { network: [], blockDevices: DISKS, destroyDisks: true }],
+  ["driver.unplugVifs", expect.anything()],
+  ["driver.failedSpawnCleanup", expect.anything()],
+];
+const FAULT = (message: string) => ["instance_add_fault", expect.objectContaining({ message })];
+const FAILED = ["tracker.noteBuild", "node", "failed"];
+const ERROR = { ...NOWHERE, vmState: "error", taskState: null };
+const AGAIN = { ...NOWHERE, taskState: "scheduling", taskRequestId: REQUEST };
+
+/** From when `call` was made the last time. */
+function since(stage: FlowStage, call: string) {
+  return stage.did.slice(stage.calls.lastIndexOf(call) + 1);
+}
+
+describe("6.1 rows 4 to 7", () => {
+  test("accepts, claims, prepares, spawns, and is active", async () => {
+    const stage = building();
+    expect(await build(stage)).toBeNull();
+    const spawning = { ...claimed, taskState: "spawning" };
+    expect(stage.did).toEqual([
+      [
+        "instance_save",
+        {
+          uuid: "vm",
+          changes: { vmState: "building", taskState: null },
+          expectedTaskState: ["scheduling", null],
+          expectedVmState: ["building"],
+        },
+      ],
+      ["tracker.instanceClaim", VM(accepted), "node", held, REQUEST],
+      save({ taskState: "networking", taskRequestId: REQUEST }, null),
+      ["driver.prepareForSpawn", VM({ ...claimed, taskState: "networking" })],
+      save({ taskState: "block_device_mapping" }, "networking"),
+      save({ taskState: "spawning" }, "block_device_mapping"),
+      [
+        "driver.spawn",
+        VM(spawning),
+        { image: IMAGE, allocations: held, network: [], blockDevices: DISKS, powerOn: true },
+      ],
+      save({ vmState: "active", taskState: null, powerState: 1, launchedAt: NOW }, "spawning"),
+      ["tracker.noteBuild", "node", "succeeded"],
+    ]);
+    expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Success"]);
+    expect(stage.steps).toEqual([
+      "build_and_run_instance.claim",
+      "build_and_run_instance.prepare",
+      "build_and_run_instance.spawn",
+      "build_and_run_instance.record",
+    ]);
+  });
+
+  test("what the message does not say it holds, Placement does", async () => {
+    const stage = building();
+    await build(stage, { allocations: null });
+    expect(stage.did[1]).toEqual(["placement.getAllocationsForConsumer", "vm", { requestId: REQUEST }]);
+    expect(stage.said("tracker.instanceClaim")[0]?.[2]).toEqual(ALLOCATIONS);
+  });
+});
+
+describe("6.1 row 4, it is not to be built any more", () => {
+  test.each([new InstanceNotFound("gone"), new UnexpectedTaskState("taken"), new UnexpectedVmState("reset")])(
+    "%o: what was claimed goes, and there is no event",
+    async (error) => {
+      const stage = building();
+      stage.answers.instance_save = error;
+      expect(await build(stage)).toBeNull();
+      expect(stage.did.slice(1)).toEqual([RELEASE]);
+      expect(stage.events).toEqual([]);
+    },
+  );
+
+  test("a conductor that fails is an error, and leaves all as it is", async () => {
+    const stage = building();
+    stage.answers.instance_save = new Error("broken");
+    expect(await build(stage)).toMatchObject({ message: "broken" });
+    expect(stage.calls).toEqual(["instance_save"]);
+  });
+
+  test.each<[string, StageOptions["instance"], boolean]>([
+    ["is at rest on no host: what was claimed goes", { vmState: "error", taskState: null }, true],
+    ["is deleted: it goes", { deleted: 1 }, true],
+    ["has a host: that owns it", { host: "there", taskState: null }, false],
+  ])("the message of an instance that %s", async (_, instance, released) => {
+    const stage = building({ instance });
+    expect(await build(stage)).toBeNull();
+    expect(stage.did).toEqual(released ? [RELEASE] : []);
+  });
+
+  test("the message of an instance that never was: what was claimed goes", async () => {
+    const stage = building();
+    stage.instance = null;
+    expect(await build(stage)).toBeNull();
+    expect(stage.did).toEqual([RELEASE]);
+  });
+});
+
+describe("6.1 second table: tried on another host", () => {
+  const handed = (reason: string) => [
+    "build_instances",
+    { instanceUuid: "vm", alternates: ALTERNATES, retry: RETRY, reason, requestId: REQUEST },
+  ];
+
+  test("no claim: off the host, V25 without allocations, and then to the conductor", async () => {
+    const stage = building();
+    stage.answers["tracker.instanceClaim"] = new Error("full");
+    expect(await build(stage, { retry: RETRY })).toBeNull();
+    expect(since(stage, "tracker.instanceClaim")).toEqual([
+      FAILED,
+      ["instance_save", { uuid: "vm", changes: AGAIN }],
+      RELEASE,
+      handed("full"),
+    ]);
+    expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Success"]);
+  });
+
+  test.each(["driver.prepareForSpawn", "driver.spawn"])(
+    "%s fails: the guest goes first, then the claim",
+    async (call) => {
+      const stage = building();
+      stage.answers[call] = new Error("broken");
+      expect(await build(stage, { retry: RETRY })).toBeNull();
+      expect(since(stage, call)).toEqual([
+        ...CLEANED,
+        FAILED,
+        ["claim.abort", { instance: AGAIN }],
+        RELEASE,
+        handed("broken"),
+      ]);
+    },
+  );
+
+  test("a save that fails before the driver was asked: there is no guest to remove", async () => {
+    const stage = building();
+    let times = 0;
+    stage.answers.instance_save = () => (times++ === 1 ? new Error("broken") : undefined);
+    await build(stage, { retry: RETRY });
+    expect(since(stage, "instance_save")).toEqual([
+      FAILED,
+      ["claim.abort", { instance: AGAIN }],
+      RELEASE,
+      handed("broken"),
+    ]);
+  });
+
+  test.each([null, new Error("Placement")])(
+    "its allocations stay (%o): no other host could claim, so that it is in error",
+    async (answer) => {
+      const stage = building();
+      stage.answers["driver.spawn"] = new Error("broken");
+      stage.answers["placement.deleteAllocation"] = answer instanceof Error ? answer : () => null;
+      expect(await build(stage, { retry: RETRY })).toMatchObject({ message: "broken" });
+      expect(since(stage, "claim.abort")).toEqual([
+        RELEASE,
+        FAULT("broken"),
+        ["instance_save", { uuid: "vm", changes: ERROR }],
+        RELEASE,
+      ]);
+    },
+  );
+});
+
+describe("6.1 second table: in error", () => {
+  test.each([
+    ["without retry", new Error("broken"), {}],
+    ["as it is hopeless", new BuildAbortException("broken"), { retry: RETRY }],
+    [
+      "as Nova knows it to be hopeless",
+      Object.assign(new Error("broken"), { name: "ImageUnacceptable" }),
+      { retry: RETRY },
+    ],
+    ["as somebody has reset its state", new UnexpectedTaskState("broken"), { retry: RETRY }],
+  ])("%s: fault, off the host, allocations", async (_, error, request) => {
+    const stage = building();
+    stage.answers["driver.spawn"] = error;
+    expect(await build(stage, request)).toBe(error);
+    expect(since(stage, "driver.spawn")).toEqual([
+      ...CLEANED,
+      FAILED,
+      FAULT("broken"),
+      ["claim.abort", { instance: ERROR }],
+      RELEASE,
+    ]);
+    expect(stage.events, "the build has come to an end").toEqual(["compute__do_build_and_run_instance", "Success"]);
+  });
+
+  test.each([
+    "FlavorDiskTooSmall",
+    "FlavorMemoryTooSmall",
+    "ImageNotActive",
+    "ImageUnacceptable",
+    "InvalidDiskInfo",
+    "InvalidDiskFormat",
+    "InvalidInput",
+    "InvalidBDM",
+    "NoMoreNetworks",
+    "NoMoreFixedIps",
+  ])("%s is hopeless", async (name) => {
+    const stage = building();
+    stage.answers["tracker.instanceClaim"] = Object.assign(new Error("x"), { name });
+    await build(stage, { retry: RETRY });
+    expect(stage.calls).not.toContain("build_instances");
+  });
+
+  test("what no agent can give is not built anywhere", async () => {
+    const stage = building();
+    const failure = await build(stage, { retry: RETRY, unservable: "ports" });
+    expect(failure).toMatchObject({ message: "Build of instance vm aborted: ports" });
+    expect(stage.calls).not.toContain("tracker.instanceClaim");
+    expect(stage.calls).not.toContain("build_instances");
+  });
+
+  test.each(["driver.destroy", "driver.unplugVifs", "driver.failedSpawnCleanup"])(
+    "%s fails at the clean-up: hopeless, as the guest may still run here",
+    async (call) => {
+      const stage = building();
+      stage.answers["driver.spawn"] = new Error("broken");
+      stage.answers[call] = new Error("busy");
+      expect(await build(stage, { retry: RETRY })).toMatchObject({ name: "BuildAbortException" });
+      expect(stage.faults).toEqual([expect.stringContaining("busy (after: broken)")]);
+      expect(stage.instance).toMatchObject({ vmState: "building" });
+      expect(stage.said("claim.abort")).toEqual([[{ instance: ERROR }]]);
+    },
+  );
+
+  test("a row that cannot be written does not keep the allocations", async () => {
+    const stage = building();
+    stage.answers["driver.spawn"] = new Error("broken");
+    stage.answers["claim.abort"] = new Error("conductor");
+    expect(await build(stage)).toMatchObject({ message: "broken" });
+    expect(stage.did.at(-1)).toEqual(RELEASE);
+    expect(stage.logged("could not take the instance off the host")).toBe(1);
+  });
+});
+
+describe("6.1 second table: forgotten", () => {
+  const removed = [["claim.abort", { instance: NOWHERE }], RELEASE];
+
+  test.each([new InstanceNotFound("gone"), new UnexpectedDeletingTaskState("deleting")])(
+    "%o: the delete waits for its turn, and finds the instance here",
+    async (error) => {
+      const stage = building();
+      stage.answers["driver.spawn"] = error;
+      expect(await build(stage, { retry: RETRY })).toBeNull();
+      expect(since(stage, "driver.spawn")).toEqual(CLEANED);
+    },
+  );
+
+  test.each<[string, (stage: FlowStage) => void, boolean]>([
+    ["being deleted, here", (stage) => Object.assign(stage.instance ?? {}, { taskState: "deleting" }), false],
+    [
+      "being deleted, on no host",
+      (stage) => Object.assign(stage.instance ?? {}, { taskState: "deleting", host: null }),
+      true,
+    ],
+    ["gone", (stage) => Object.assign(stage, { instance: null }), true],
+  ])("whatever the driver says of one that is %s", async (_, happens, takenOff) => {
+    const stage = building();
+    stage.answers["driver.spawn"] = () => {
+      happens(stage);
+      return new Error("broken");
+    };
+    expect(await build(stage, { retry: RETRY })).toBeNull();
+    expect(since(stage, "driver.spawn")).toEqual([...CLEANED, ...(takenOff ? removed : [])]);
+    expect(stage.calls).not.toContain("tracker.noteBuild");
+  });
+
+  test("but not while its guest may run here", async () => {
+    const stage = building();
+    stage.answers["driver.spawn"] = () => {
+      Object.assign(stage.instance ?? {}, { taskState: "deleting" });
+      return new Error("broken");
+    };
+    stage.answers["driver.destroy"] = new Error("busy");
+    expect(await build(stage)).toMatchObject({ name: "BuildAbortException" });
+  });
+
+  test("a conductor that is silent: what was done is left as after a crash", async () => {
+    const stage = building();
+    stage.answers["tracker.instanceClaim"] = new ConductorUnreachable("away");
+    expect(await build(stage, { retry: RETRY })).toBeInstanceOf(ConductorUnreachable);
+    expect(stage.calls.at(-1)).toBe("tracker.instanceClaim");
+    expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Error"]);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import { ConductorUnreachable, InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { flavorColumns } from "../../../../../src/records/index.js";
+import {
+  ALLOCATIONS,
+  DISKS,
+  type FlowStage,
+  IMAGE,
+  MOVE,
+  NEW,
+  NOW,
+  OLD,
+  REQUEST,
+  type StageOptions,
+  VM,
+} from "../../support/flow-stage.js";
+import { HALF_DROPPED, MOVE_TASKS, metadata, stagedResize, TO_HERE } from "../../support/staged-move.js";
+
+function staged({ instance, migration, ...options }: StageOptions = {}) {
+  const row = { taskState: "resize_migrated", ...instance } as const;
+  const stage = stagedResize({ status: "post-migrating", ...TO_HERE, ...migration }, row, options);
+  stage.operations.incoming.begin(7, "vm");
+  return stage;
+}
+
+const finish = (stage: FlowStage) => stage.failure("finish_resize", { diskInfo: "disk-info" });
+const columns = flavorColumns(NEW);
+
+describe("6.3 row 7, on the destination", () => {
+  test("takes the new flavor, has the driver finish, and is resized", async () => {
+    const stage = staged();
+    expect(await finish(stage)).toBeNull();
+    const begun = VM({ ...columns, taskState: "resize_finish" });
+    expect(stage.did).toEqual([
+      [
+        "tracker.saveMove",
+        {
+          instance: VM(),
+          migration: MOVE(),
+          changes: { ...columns, taskState: "resize_finish" },
+          expectedTaskState: ["resize_migrated"],
+        },
+      ],
+      ["placement.getAllocationsForConsumer", "vm", { requestId: REQUEST }],
+      [
+        "driver.finishMigration",
+        MOVE(),
+        begun,
+        "disk-info",
+        {
+          network: [],
+          allocations: ALLOCATIONS,
+          image: IMAGE,
+          resizeInstance: true,
+          blockDevices: DISKS,
+          powerOn: true,
+        },
+      ],
+      [
+        "tracker.saveMove",
+        {
+          instance: begun,
+          migration: MOVE(),
+          changes: { vmState: "resized", taskState: null, powerState: 1, launchedAt: NOW },
+          expectedTaskState: ["resize_finish"],
+          migrationChanges: { status: "finished" },
+        },
+      ],
+    ]);
+    expect(stage.events).toEqual(["compute_finish_resize", "Success"]);
+    expect(stage.steps).toEqual(["finish_resize.begin", "finish_resize.finish_migration", "finish_resize.record"]);
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test.each([
+    ["a cold migration resizes no disk", { migrationType: "migration" } as const, {}, { resizeInstance: false }],
+    ["one that was stopped stays so", {}, metadata("stopped"), { powerOn: false }],
+  ])("%s", async (_, migration, instance, options) => {
+    const stage = staged({ migration, instance });
+    await finish(stage);
+    expect(stage.said("driver.finishMigration")[0]?.[3]).toMatchObject(options);
+  });
+
+  test.each([
+    ["its first save", "tracker.saveMove", {}],
+    ["Placement", "placement.getAllocationsForConsumer", { ...columns, taskState: "resize_finish" }],
+    ["the driver", "driver.finishMigration", { ...columns, taskState: "resize_finish" }],
+  ])("%s fails: the source's half goes, and the instance is in error here", async (_, call, saved) => {
+    const stage = staged();
+    let times = 0;
+    stage.answers[call] = () => (times++ === 0 ? new Error("broken") : undefined);
+    expect(await finish(stage)).toMatchObject({ message: "broken" });
+    expect(stage.did.slice(-3)).toEqual([
+      HALF_DROPPED,
+      [
+        "tracker.saveMove",
+        {
+          instance: VM(saved),
+          migration: MOVE(),
+          changes: { ...columns, vmState: "error", taskState: null, migrationContext: null },
+          expectedTaskState: MOVE_TASKS,
+          migrationChanges: { status: "error" },
+        },
+      ],
+      ["instance_add_fault", expect.objectContaining({ uuid: "vm", code: 500, message: "broken", host: "here" })],
+    ]);
+    expect(stage.events).toEqual(["compute_finish_resize", "Error"]);
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test.each([
+    ["with the quirk the old flavor comes back", { oldFlavor: OLD }, OLD],
+    ["of an instance that notes no old flavor, the new one stays", { oldFlavor: null }, NEW],
+  ])("restore-flavor-after-failed-finish: %s", async (_, instance, flavor) => {
+    const stage = staged({ instance, quirks: ["restore-flavor-after-failed-finish"] });
+    stage.answers["driver.finishMigration"] = new Error("broken");
+    await finish(stage);
+    expect(stage.instance).toMatchObject({ ...flavorColumns(flavor), vmState: "error" });
+  });
+
+  test.each([new InstanceNotFound("gone"), new UnexpectedTaskState("somebody else's")])(
+    "%o while it is begun: its half goes, the move ends, and the row is left to who has it",
+    async (error) => {
+      const stage = staged();
+      stage.answers["tracker.saveMove"] = error;
+      expect(await finish(stage)).toBeNull();
+      expect(stage.did.slice(1)).toEqual([HALF_DROPPED, ["migration_save", { id: 7, changes: { status: "error" } }]]);
+      expect(stage.events).toEqual(["compute_finish_resize", "Error"]);
+    },
+  );
+
+  test("a conductor that is silent: what was done is left as after a crash", async () => {
+    const stage = staged();
+    stage.answers["tracker.saveMove"] = new ConductorUnreachable("away");
+    expect(await finish(stage)).toBeInstanceOf(ConductorUnreachable);
+    expect(stage.calls).toEqual(["tracker.saveMove"]);
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test.each([
+    [
+      "of another request: its half goes",
+      { taskRequestId: "req-theirs" },
+      {},
+      ["placement.deleteAllocation", "migration_save"],
+    ],
+    ["deleted: its half goes", { deleted: 1 }, {}, ["placement.deleteAllocation", "migration_save"]],
+    ["whose move has ended: nothing is done", {}, { status: "error" } as const, []],
+  ])("the message of an instance %s", async (_, instance, migration, calls) => {
+    const stage = staged({ instance, migration });
+    expect(await finish(stage)).toBeNull();
+    expect(stage.calls).toEqual(calls);
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test("records that cannot be written are said, and the user is still told why it failed", async () => {
+    const stage = staged();
+    stage.answers["driver.finishMigration"] = new Error("broken");
+    let times = 0;
+    stage.answers["tracker.saveMove"] = () => (times++ === 0 ? undefined : new Error("conductor"));
+    expect(await finish(stage)).toMatchObject({ message: "broken" });
+    expect(stage.calls).not.toContain("migration_save");
+    expect(stage.logged("could not set the migration to error")).toBe(1);
+    expect(stage.faults).toEqual(["broken"]);
+  });
+
+  test("allocations that cannot be dropped do not keep the move from ending", async () => {
+    const stage = staged();
+    stage.answers["driver.finishMigration"] = new Error("broken");
+    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    await finish(stage);
+    expect(stage.migration?.status).toBe("error");
+    expect(stage.logged("could not drop what the source's half of the move holds")).toBe(1);
+  });
+});

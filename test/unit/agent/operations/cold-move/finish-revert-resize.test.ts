@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { DISK_INFO, flavorColumns, type InstanceChanges } from "../../../../../src/records/index.js";
+import {
+  ALLOCATIONS,
+  DISKS,
+  type FlowStage,
+  MOVE,
+  NEW,
+  NOW,
+  OLD,
+  REQUEST,
+  type StageOptions,
+  VM,
+} from "../../support/flow-stage.js";
+import { FROM_HERE, HALF_BACK, HALF_DROPPED, metadata, stagedResize } from "../../support/staged-move.js";
+
+function staged({ instance, migration, ...options }: StageOptions = {}) {
+  const row = {
+    host: "there",
+    node: "far",
+    computeId: 9,
+    vmState: "resized",
+    taskState: "resize_reverting",
+    ...flavorColumns(NEW),
+    ...metadata("active", { [DISK_INFO]: "info" }),
+    ...instance,
+  };
+  return stagedResize({ status: "reverted", ...FROM_HERE, ...migration }, row as never, options);
+}
+
+const finish = (stage: FlowStage) => stage.failure("finish_revert_resize", {});
+const HOME = { ...flavorColumns(OLD), host: "here", node: "node", computeId: 5 };
+const atRest = (vmState: "active" | "stopped", powerState: 1 | 4): InstanceChanges => ({
+  vmState,
+  taskState: null,
+  powerState,
+  launchedAt: NOW,
+  oldFlavor: null,
+  newFlavor: null,
+  systemMetadata: { kept: "yes" },
+});
+
+describe('6.3 "Revert", on the source', () => {
+  test.each([
+    ["active", 1, true],
+    ["stopped", 4, false],
+  ] as const)(
+    "the instance is here again, with its allocations, then its guest, and %s",
+    async (state, power, powerOn) => {
+      const stage = staged({ instance: metadata(state, { [DISK_INFO]: "info" }) });
+      stage.answers["driver.powerState"] = power;
+      expect(await finish(stage)).toBeNull();
+      expect(stage.said("compute_node_get_by_host_and_node")[0]).toEqual([{ host: "here", node: "node" }]);
+      expect(stage.did).toEqual([
+        [
+          "tracker.saveMove",
+          { instance: VM(), migration: MOVE(), changes: HOME, expectedTaskState: ["resize_reverting"] },
+        ],
+        ["placement.getAllocationsForConsumer", "move", { requestId: REQUEST }],
+        ["placement.moveAllocations", "move", "vm", { requestId: REQUEST, targetDeleted: expect.any(Function) }],
+        ["placement.getAllocationsForConsumer", "vm", { requestId: REQUEST }],
+        [
+          "driver.finishRevertMigration",
+          VM(HOME),
+          { network: [], allocations: ALLOCATIONS, migration: MOVE(), blockDevices: DISKS, powerOn },
+        ],
+        [
+          "tracker.saveMove",
+          {
+            instance: VM(HOME),
+            migration: MOVE(),
+            changes: atRest(state, power),
+            expectedTaskState: ["resize_reverting"],
+          },
+        ],
+      ]);
+      expect(stage.events).toEqual(["compute_finish_revert_resize", "Success"]);
+      expect(stage.steps).toEqual([
+        "finish_revert_resize.home",
+        "finish_revert_resize.allocations",
+        "finish_revert_resize.finish_revert_migration",
+        "finish_revert_resize.record",
+      ]);
+    },
+  );
+
+  test("a node that has no row any more is no reason to stay away", async () => {
+    const stage = staged({ migration: { sourceNode: null } });
+    stage.answers.compute_node_get_by_host_and_node = () => null;
+    await finish(stage);
+    expect(stage.instance).toMatchObject({ host: "here", node: null });
+  });
+
+  test.each(["placement.moveAllocations", "driver.finishRevertMigration"])(
+    "%s fails: the instance is here, in error, without the move's flavors",
+    async (call) => {
+      const stage = staged();
+      stage.answers[call] = new Error("broken");
+      expect(await finish(stage)).toMatchObject({ message: "broken" });
+      expect(stage.did.slice(-3)).toEqual([
+        ["tracker.saveMove", { instance: VM(HOME), migration: MOVE(), changes: { oldFlavor: null, newFlavor: null } }],
+        [
+          "tracker.saveMove",
+          expect.objectContaining({
+            changes: { vmState: "error", taskState: null, migrationContext: null },
+            migrationChanges: { status: "error" },
+          }),
+        ],
+        ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+      ]);
+      expect(stage.events).toEqual(["compute_finish_revert_resize", "Error"]);
+    },
+  );
+
+  test("taken by somebody else: what the migration holds goes, and the migration ends alone", async () => {
+    const stage = staged();
+    stage.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
+    expect(await finish(stage)).toBeNull();
+    expect(stage.did.slice(-2)).toEqual([HALF_DROPPED, ["migration_save", { id: 7, changes: { status: "error" } }]]);
+    expect(stage.logged("could not forget the flavors of the move")).toBe(1);
+  });
+
+  test("a conductor that is silent: left as after a crash", async () => {
+    const stage = staged();
+    stage.answers["tracker.saveMove"] = new ConductorUnreachable("away");
+    expect(await finish(stage)).toBeInstanceOf(ConductorUnreachable);
+    expect(stage.calls).toEqual(["tracker.saveMove"]);
+  });
+
+  test.each<[string, StageOptions["instance"], boolean]>([
+    ["is another request's, and away: what the migration holds goes", { taskRequestId: "req-theirs" }, true],
+    ["is at home already: nothing is done", { taskRequestId: "req-theirs", host: "here" }, false],
+    ["is deleted: what the migration holds goes", { deleted: 1 }, true],
+  ])("the message of an instance that %s", async (_, instance, gives) => {
+    const stage = staged({ instance });
+    expect(await finish(stage)).toBeNull();
+    expect(stage.calls).toEqual(gives ? ["placement.deleteAllocation", "migration_save"] : []);
+    expect(stage.calls).not.toContain(HALF_BACK[1]);
+  });
+});

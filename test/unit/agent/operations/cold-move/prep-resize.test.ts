@@ -1,0 +1,253 @@
+import { describe, expect, test } from "vitest";
+import { ConductorUnreachable, InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import {
+  BuildAbortException,
+  ComputeResourcesUnavailable,
+  InstanceFaultRollback,
+} from "../../../../../src/virt/errors.js";
+import { ALLOCATIONS, FlowStage, MOVE, NEW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
+import { HALF_BACK, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";
+
+const RETRY = { numAttempts: 1, hosts: [] } as never;
+const ALTERNATES = [{ host: "third" }] as never;
+
+function staged({ instance, migration, ...options }: StageOptions = {}) {
+  const row = {
+    taskState: "resize_prep",
+    host: "there",
+    newFlavor: null,
+    systemMetadata: { kept: "yes" },
+    ...instance,
+  };
+  const ends = { ...TO_HERE, destNode: null };
+  return stagedResize({ status: "pre-migrating", ...ends, ...migration }, row as never, options);
+}
+
+const message = { flavor: NEW, node: "node", alternates: ALTERNATES };
+
+function prepare(stage: FlowStage, retry?: never) {
+  return stage.failure("prep_resize", { ...message, ...(retry ? { retry } : {}) });
+}
+
+const BROKEN = { vmState: "error", taskState: null, newFlavor: null };
+
+describe("6.3 row 4, on the destination", () => {
+  test("claims, and sends the message to the source", async () => {
+    const stage = staged();
+    expect(await prepare(stage)).toBeNull();
+    expect(stage.did).toEqual([
+      ["placement.getAllocationsForConsumer", "vm", { requestId: REQUEST }],
+      ["tracker.resizeClaim", VM(), "node", MOVE(), NEW, ALLOCATIONS, REQUEST],
+      [
+        "cast resize_instance",
+        "there",
+        { instanceUuid: "vm", migrationId: 7, requestId: REQUEST },
+        { requestId: REQUEST },
+      ],
+    ]);
+    expect(stage.events).toEqual(["compute_prep_resize", "Success"]);
+    expect(stage.steps).toEqual(["prep_resize.accept", "prep_resize.claim", "prep_resize.cast"]);
+    expect(stage.operations.incoming.migrations, "2.8 it is on its way to here").toEqual([7]);
+  });
+
+  test.each([
+    ["a cold migration to the host that has it", { migrationType: "migration" } as const, "here", false, true],
+    ["a driver that migrates to its own host", { migrationType: "migration" } as const, "here", true, false],
+    ["a resize on its host", {}, "here", false, false],
+    ["a cold migration to another host", { migrationType: "migration" } as const, "there", false, false],
+  ])("%s is refused as by Nova", async (_, migration, host, able, refused) => {
+    const stage = staged({ migration, instance: { host }, capabilities: { supportsMigrateToSameHost: able } });
+    const failure = await prepare(stage);
+    if (!refused) {
+      expect(failure).toBeNull();
+      return;
+    }
+    expect(failure).toMatchObject({ name: "UnableToMigrateToSelf" });
+    expect(stage.calls).not.toContain("tracker.resizeClaim");
+    expect(stage.instance, "nothing has happened to it").toMatchObject({ vmState: "active", taskState: null });
+    expect(stage.faults).toEqual([expect.stringContaining("is on host here already")]);
+  });
+
+  test("no claim: the allocations come back, and then the move ends", async () => {
+    const stage = staged();
+    stage.answers["tracker.resizeClaim"] = new ComputeResourcesUnavailable("full");
+    expect(await prepare(stage)).toMatchObject({ message: "full" });
+    expect(stage.calls.slice(2, 4)).toEqual(HALF_BACK);
+    expect(stage.said("placement.moveAllocations")[0]?.[2]).toMatchObject({ requestId: REQUEST });
+    expect(stage.did.slice(4)).toEqual([
+      [
+        "tracker.saveMove",
+        {
+          instance: VM(),
+          migration: MOVE(),
+          changes: { ...BROKEN, migrationContext: null },
+          expectedTaskState: MOVE_TASKS,
+          migrationChanges: { status: "error" },
+        },
+      ],
+      ["instance_add_fault", expect.objectContaining({ message: "full" })],
+    ]);
+    expect(stage.events).toEqual(["compute_prep_resize", "Error"]);
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test("a claim whose message cannot be sent is dropped with what the row gets", async () => {
+    const stage = staged();
+    stage.answers["cast resize_instance"] = new Error("broken");
+    expect(await prepare(stage)).toMatchObject({ message: "broken" });
+    expect(stage.did.slice(-2)).toEqual([
+      ["claim.abort", { instance: BROKEN, migrationStatus: "error" }],
+      ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+    ]);
+    expect(stage.calls).not.toContain("migration_save");
+  });
+
+  test("the claim's instance was deleted meanwhile: the migration ends alone", async () => {
+    const stage = staged();
+    stage.answers["cast resize_instance"] = new Error("broken");
+    stage.answers["claim.abort"] = new InstanceNotFound("gone");
+    await prepare(stage);
+    expect(stage.did.at(-2)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
+  });
+
+  const rollback = new InstanceFaultRollback("x", { cause: new Error("inner") });
+
+  test("the claim says that nothing happened: the instance keeps its state, and users see the inner error", async () => {
+    const stage = staged();
+    stage.answers["tracker.resizeClaim"] = rollback;
+    expect(await prepare(stage)).toMatchObject({ message: "inner" });
+    expect(stage.instance).toMatchObject({ vmState: "active", taskState: null, newFlavor: null });
+    expect(stage.faults).toEqual(["inner"]);
+  });
+
+  test("nothing happened, but the allocations do not come back: error, and no other host", async () => {
+    const stage = staged();
+    stage.answers["tracker.resizeClaim"] = rollback;
+    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    await prepare(stage, RETRY);
+    expect(stage.instance?.vmState).toBe("error");
+    expect(stage.calls).not.toContain("migrate_server");
+    expect(stage.logged("could not give the allocations back to the instance")).toBe(1);
+  });
+
+  test.each([
+    ["before the claim", "tracker.resizeClaim", []],
+    ["after it", "cast resize_instance", [["claim.abort"]]],
+  ])("taken by somebody else %s: the claim goes, the migration ends, and the row is left", async (_, call, claim) => {
+    const stage = staged();
+    stage.answers[call] = new UnexpectedTaskState("taken");
+    expect(await prepare(stage)).toBeNull();
+    const at = stage.calls.indexOf("placement.moveAllocations");
+    expect(stage.did.slice(at + 1)).toEqual([...claim, ["migration_save", { id: 7, changes: { status: "error" } }]]);
+    expect(stage.faults).toEqual([]);
+    expect(stage.logged("could not")).toBe(0);
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test("a conductor that is silent: the move may have begun, and is on its way still", async () => {
+    const stage = staged();
+    stage.answers["cast resize_instance"] = new ConductorUnreachable("away");
+    expect(await prepare(stage)).toBeInstanceOf(ConductorUnreachable);
+    expect(stage.calls.at(-1)).toBe("cast resize_instance");
+    expect(stage.operations.incoming.migrations).toEqual([7]);
+  });
+});
+
+describe("6.3 row 4, another host is asked for", () => {
+  const handed = (failure: object) => ({
+    instanceUuid: "vm",
+    migrationId: 7,
+    flavor: NEW,
+    alternates: ALTERNATES,
+    retry: RETRY,
+    failure: { host: "here", node: "node", traceback: expect.stringContaining("Error"), eventId: 17, ...failure },
+    requestId: REQUEST,
+  });
+
+  test.each([
+    ["any error", new Error("x".repeat(300)), { message: "x".repeat(255), rollback: false }],
+    [
+      "one that says that nothing happened",
+      new InstanceFaultRollback("x", { cause: new Error("inner") }),
+      { message: "inner", rollback: true },
+    ],
+    [
+      "a text",
+      new InstanceFaultRollback("x", { cause: "a text" }),
+      { message: "a text", traceback: null, rollback: true },
+    ],
+  ])("%s: the conductor has the move and the event from then on", async (_, error, failure) => {
+    const stage = staged();
+    stage.answers["tracker.resizeClaim"] = error;
+    expect(await prepare(stage, RETRY)).toBeNull();
+    expect(stage.calls.slice(2, 4)).toEqual(HALF_BACK);
+    expect(stage.did.slice(4)).toEqual([["migrate_server", handed(failure), { requestId: REQUEST }]]);
+    expect(stage.events).toEqual(["compute_prep_resize"]);
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test("a claim is dropped before", async () => {
+    const stage = staged();
+    stage.answers["cast resize_instance"] = new Error("broken");
+    await prepare(stage, RETRY);
+    expect(stage.calls.slice(-2)).toEqual(["claim.abort", "migrate_server"]);
+    expect(stage.said("claim.abort")).toEqual([[]]);
+  });
+
+  test.each([
+    ["the error is hopeless", new BuildAbortException("no"), null],
+    ["the conductor does not take it", new Error("full"), new Error("refused")],
+  ])("%s: the move ends here", async (_, error, answer) => {
+    const stage = staged();
+    stage.answers["tracker.resizeClaim"] = error;
+    stage.answers.migrate_server = answer ?? undefined;
+    expect(await prepare(stage, RETRY)).toBe(error);
+    expect(stage.calls.includes("migrate_server")).toBe(answer !== null);
+    expect(stage.instance).toMatchObject(BROKEN);
+    expect(stage.events).toEqual(["compute_prep_resize", "Error"]);
+  });
+
+  test("the conductor may have taken it: the move and its event are left to it", async () => {
+    const stage = staged();
+    stage.answers["tracker.resizeClaim"] = new Error("full");
+    stage.answers.migrate_server = new ConductorUnreachable("away");
+    expect(await prepare(stage, RETRY)).toBeInstanceOf(ConductorUnreachable);
+    expect(stage.calls.at(-1)).toBe("migrate_server");
+    expect(stage.events).toEqual(["compute_prep_resize"]);
+  });
+});
+
+describe("6.3 row 4, the message is not carried out", () => {
+  test.each([
+    [
+      "another request has it: its half comes back",
+      { taskRequestId: "req-theirs" },
+      {},
+      [...HALF_BACK, "migration_save"],
+    ],
+    ["the move has failed meanwhile: its half comes back", {}, { status: "error" } as const, [...HALF_BACK]],
+    ["the move has gone on: nothing is done", {}, { status: "migrating" } as const, []],
+  ])("%s", async (_, instance, migration, calls) => {
+    const stage = staged({ instance, migration });
+    expect(await prepare(stage)).toBeNull();
+    expect(stage.calls).toEqual(calls);
+    for (const [, , options] of stage.said("placement.moveAllocations")) {
+      expect(options).toMatchObject({ requestId: REQUEST });
+    }
+    expect(stage.operations.incoming.size).toBe(0);
+  });
+
+  test("another request has it, and Placement fails: the migration ends all the same", async () => {
+    const stage = staged({ instance: { taskRequestId: "req-theirs" } });
+    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    await prepare(stage);
+    expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
+    expect(stage.logged("could not give the allocations back to the instance")).toBe(1);
+  });
+
+  test("a message without its records does nothing", async () => {
+    const stage = new FlowStage();
+    await stage.failure("prep_resize", message);
+    expect(stage.calls).toEqual([]);
+  });
+});

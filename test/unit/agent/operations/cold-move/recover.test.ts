@@ -1,0 +1,399 @@
+import { describe, expect, test } from "vitest";
+import { InvalidMigrationState, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import {
+  DISK_INFO,
+  MIGRATION_STATUSES,
+  type MigrationStatus,
+  type TaskState,
+  type VmState,
+} from "../../../../../src/records/index.js";
+import { HostEpochOutdated } from "../../../../../src/virt/errors.js";
+import { FlowStage, MOVE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
+import { FROM_HERE, HALF_BACK, HALF_DROPPED, metadata, stagedResize, TO_HERE } from "../../support/staged-move.js";
+
+const SIDES = { source: FROM_HERE, destination: TO_HERE, both: { ...FROM_HERE, destCompute: "here" } } as const;
+type Side = keyof typeof SIDES;
+
+interface Left extends Omit<StageOptions, "migration" | "instance"> {
+  readonly side?: Side;
+  readonly task?: TaskState | null;
+  readonly status?: MigrationStatus;
+  readonly migration?: StageOptions["migration"];
+  readonly instance?: StageOptions["instance"];
+}
+
+function left({ side = "source", task = "resize_prep", status = "pre-migrating", migration, instance, ...rest }: Left) {
+  const row = { taskState: task, ...metadata("active", { [DISK_INFO]: "info" }), ...instance } as const;
+  const stage = stagedResize({ ...SIDES[side], status, ...migration }, row, rest);
+  stage.answers["driver.checkInstanceSharedStorageLocal"] = () => null;
+  return stage;
+}
+
+const recover = (stage: FlowStage, confirmed = false) => stage.operations.recoverColdMoves({ before: NOW, confirmed });
+
+/** What each flow does first; so one is known by. */
+const FIRST: Readonly<Record<string, string>> = {
+  migration_save: "take it",
+  "cast finish_resize": "cast finish",
+  "cast finish_revert_resize": "cast finish of revert",
+  "placement.deleteAllocation": "drop the half",
+  "driver.checkInstanceSharedStorageLocal": "revert",
+  "driver.destroy": "revert",
+  "driver.confirmMigration": "confirm",
+  "tracker.saveMove": "go on",
+};
+
+/** The reconcile table, as it is for either side; what is not in it is left. */
+const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, string>>>> = {
+  destination: {
+    "resize_prep pre-migrating": "take it",
+    "resize_prep error": "take it",
+    "resize_migrated migrating": "take it",
+    "resize_migrated post-migrating": "go on",
+    "resize_finish post-migrating": "drop the half",
+    "resize_finish finished": "drop the half",
+    "resize_reverting reverting": "revert",
+    "resize_reverting reverted": "cast finish of revert",
+  },
+  source: {
+    "resize_prep pre-migrating": "take it",
+    "resize_prep migrating": "take it",
+    "resize_prep error": "take it",
+    "resize_migrated migrating": "take it",
+    "resize_migrated post-migrating": "cast finish",
+    "resize_reverting reverted": "go on",
+    // Whatever the instance is doing.
+    "null confirming": "confirm",
+    "resize_prep confirming": "confirm",
+    "resize_migrating confirming": "confirm",
+    "resize_migrated confirming": "confirm",
+    "resize_finish confirming": "confirm",
+    "resize_reverting confirming": "confirm",
+    "resize_prep confirmed": "drop the half",
+    "resize_migrated confirmed": "drop the half",
+    "resize_finish confirmed": "drop the half",
+    "resize_reverting confirmed": "drop the half",
+  },
+};
+/** On one host the part that goes on comes before the one that would only send a message. */
+const EXPECTED = {
+  ...TABLE,
+  both: {
+    ...TABLE.destination,
+    ...TABLE.source,
+    "resize_migrated post-migrating": "go on",
+  },
+};
+const OPEN: readonly MigrationStatus[] = ["pre-migrating", "migrating", "post-migrating"];
+const TASKS = [
+  "resize_prep",
+  "resize_migrating",
+  "resize_migrated",
+  "resize_finish",
+  "resize_reverting",
+  null,
+] as const;
+
+describe("2.6 OPT a cold move that nobody works on", () => {
+  test.each(["source", "destination", "both"] as const)("every task_state and status, here as its %s", async (side) => {
+    const found: Record<string, string> = {};
+    for (const task of TASKS) {
+      for (const status of MIGRATION_STATUSES) {
+        const stage = left({ side, task, status });
+        await recover(stage);
+        const [first] = stage.calls;
+        expect(stage.logged("goes on") > 0, `${task} ${status}`).toBe(first !== undefined);
+        if (first !== undefined) {
+          found[`${task} ${status}`] = FIRST[first] ?? first;
+        }
+      }
+    }
+    expect(found).toEqual(EXPECTED[side]);
+  });
+
+  test("asks for the instances in a task of moves, and for what is confirmed from here", async () => {
+    const stage = new FlowStage();
+    await recover(stage);
+    const types = ["migration", "resize"];
+    expect(stage.said("instances_by_filters")).toEqual([
+      [{ filters: { taskStates: expect.arrayContaining(TASKS.slice(2, 5) as string[]), deleted: false } }],
+    ]);
+    expect(stage.said("migrations_by_filters")).toEqual([
+      [{ filters: { host: "here", migrationTypes: types, statuses: ["confirming", ...OPEN] } }],
+    ]);
+    await recover(stage, true);
+    expect(stage.said("instances_by_filters"), "nobody's is asked for").toHaveLength(2);
+    expect(stage.said("migrations_by_filters").at(-1)).toEqual([
+      { filters: { sourceCompute: "here", migrationTypes: types, statuses: ["confirmed"] } },
+    ]);
+  });
+
+  test.each<[Side, MigrationStatus, VmState, MigrationStatus | null]>([
+    ["destination", "post-migrating", "resized", "finished"],
+    ["destination", "post-migrating", "error", "error"],
+    ["destination", "pre-migrating", "error", "error"],
+    ["source", "migrating", "error", "error"],
+    ["source", "migrating", "resized", null],
+    ["source", "migrating", "active", null],
+    ["source", "post-migrating", "resized", null],
+  ])("under a Nova its %s died when it is %s, and the instance idle and %s: %s", async (side, status, vmState, end) => {
+    const stage = left({ side, task: null, status, instance: { vmState } });
+    await recover(stage);
+    const changes = { id: 7, changes: { status: end }, expectedStatus: [status] };
+    expect(stage.did).toEqual(end === null ? [] : [["migration_save", changes]]);
+  });
+
+  test.each([
+    ["leave-resize-prep-allocations", "resize_prep", "pre-migrating"],
+    ["leave-interrupted-resizes", "resize_migrated", "post-migrating"],
+  ] as const)("%s: upstream leaves it", async (quirk, task, status) => {
+    const others = {
+      "leave-resize-prep-allocations": "leave-interrupted-resizes",
+      "leave-interrupted-resizes": "leave-resize-prep-allocations",
+    } as const;
+    const left1 = left({ task, status, quirks: [quirk] });
+    await recover(left1);
+    expect(left1.calls).toEqual([]);
+    const left2 = left({ task, status, quirks: [others[quirk]] });
+    await recover(left2);
+    expect(left2.calls).not.toEqual([]);
+  });
+
+  test("one that had not begun is given back: status, allocations, row", async () => {
+    const stage = left({});
+    await recover(stage);
+    expect(stage.did[0]).toEqual([
+      "migration_save",
+      { id: 7, changes: { status: "error" }, expectedStatus: ["pre-migrating"] },
+    ]);
+    expect(stage.calls.slice(1, 3)).toEqual(HALF_BACK);
+    expect(stage.said("placement.moveAllocations")[0]?.[2]).toMatchObject({ requestId: REQUEST });
+    expect(stage.did.slice(3)).toEqual([
+      [
+        "tracker.saveMove",
+        {
+          instance: VM(),
+          changes: { taskState: null, newFlavor: null, migrationContext: null },
+          expectedTaskState: ["resize_prep"],
+          migration: MOVE({ status: "error" }),
+        },
+      ],
+    ]);
+  });
+
+  test.each([
+    ["the status", "migration_save", new InvalidMigrationState("gone on")],
+    ["the task", "tracker.saveMove", new UnexpectedTaskState("taken")],
+  ])("%s has gone on meanwhile: that is no failure", async (_, call, error) => {
+    const stage = left({});
+    stage.answers[call] = error;
+    await recover(stage);
+    expect(stage.calls.at(-1)).toBe(call);
+    expect(stage.operations.recoversAgain).toBe(false);
+    expect(stage.logged("the move went on meanwhile")).toBe(1);
+  });
+
+  test("a finish goes on with what the source's driver has said; none is no text", async () => {
+    const stage = left({ side: "destination", task: "resize_migrated", status: "post-migrating" });
+    await recover(stage);
+    expect(stage.said("driver.finishMigration")[0]?.[2]).toBe("info");
+    const early = left({
+      side: "destination",
+      task: "resize_migrated",
+      status: "post-migrating",
+      instance: metadata("active"),
+    });
+    await recover(early);
+    expect(early.said("driver.finishMigration")[0]?.[2]).toBe("");
+  });
+
+  const MESSAGE = { instanceUuid: "vm", migrationId: 7, requestId: REQUEST };
+
+  test.each([
+    ["source", "resize_migrated", "post-migrating", ["cast finish_resize", "there", { ...MESSAGE, diskInfo: "info" }]],
+    ["destination", "resize_reverting", "reverted", ["cast finish_revert_resize", "there", MESSAGE]],
+  ] as const)("the %s sends what the other host may not have got: %s %s", async (side, task, status, cast) => {
+    const stage = left({ side, task, status });
+    await recover(stage);
+    expect(stage.did).toEqual([cast]);
+  });
+
+  test.each([
+    ["source", "cast finish_resize"],
+    ["destination", "tracker.saveMove"],
+  ] as const)(
+    "the %s says of a move whose instance alone was written that it has left, and goes on",
+    async (side, next) => {
+      const stage = left({ side, task: "resize_migrated", status: "migrating" });
+      await recover(stage);
+      const save = { id: 7, changes: { status: "post-migrating" }, expectedStatus: ["migrating"] };
+      expect(stage.did[0]?.slice(0, 2)).toEqual(["migration_save", save]);
+      expect(stage.calls[1]).toBe(next);
+    },
+  );
+
+  test("a finish that died: the source's half goes, and the instance is in error here", async () => {
+    const stage = left({ side: "destination", task: "resize_finish", status: "post-migrating" });
+    await recover(stage);
+    expect(stage.did[0]).toEqual(HALF_DROPPED);
+    expect(stage.instance).toMatchObject({ vmState: "error", taskState: null });
+    expect(stage.faults).toEqual(["the agent stopped while it finished the move"]);
+  });
+
+  test("goes on for the request that began it, or for a new one where none is known", async () => {
+    const [known, unknown] = [left({}), left({ instance: { taskRequestId: null } })];
+    await recover(known);
+    await recover(unknown);
+    const ids = [known, unknown].map((stage) => stage.said("placement.moveAllocations")[0]?.[2]);
+    expect(ids).toMatchObject([{ requestId: REQUEST }, { requestId: expect.stringMatching(/^req-[0-9a-f-]{36}$/) }]);
+  });
+
+  test.each([
+    ["the instance was written after that", { instance: { updatedAt: NOW + 1 } }, false],
+    ["the migration was written after that", { migration: { updatedAt: NOW + 1 } }, false],
+    ["both were written then", { instance: { updatedAt: NOW }, migration: { updatedAt: NOW } }, true],
+    ["they were made after that", { migration: { createdAt: NOW + 1 } }, false],
+  ])("of those of which nothing was written since: %s", async (_, when, resumed) => {
+    const stage = left(when);
+    await recover(stage);
+    expect(stage.calls.length > 0).toBe(resumed);
+  });
+
+  test.each([
+    ["its latest move decides", [{ id: 9, migrationType: "resize", status: "error", ...TO_HERE }] as const, "error"],
+    [
+      "one before it does not",
+      [{ id: 5, migrationType: "resize", status: "error", ...TO_HERE }] as const,
+      "pre-migrating",
+    ],
+    [
+      "one of another kind does not",
+      [{ id: 9, migrationType: "live-migration", status: "error", ...TO_HERE }] as const,
+      "pre-migrating",
+    ],
+  ])("%s", async (_, others, status) => {
+    const stage = left({ others });
+    await recover(stage);
+    expect(stage.said("migration_save")[0]?.[0]).toMatchObject({ expectedStatus: [status] });
+    const filters = { instanceUuid: "vm", migrationTypes: ["migration", "resize"] };
+    expect(stage.said("migrations_by_filters")).toContainEqual([{ filters }]);
+  });
+
+  test("an instance in a task of moves without a move is left", async () => {
+    const stage = new FlowStage({ instance: { taskState: "resize_prep" } });
+    await recover(stage);
+    expect(stage.calls).toEqual([]);
+  });
+
+  test.each([
+    ["an operation has ended it", { taskState: null }],
+    ["its instance was deleted", { deleted: 1 }],
+  ])("%s while recovery waited for its turn: nothing is done", async (_, changes) => {
+    const stage = left({});
+    let recovering: Promise<void> | undefined;
+    await stage.operations.exclusively("vm", async () => {
+      recovering = recover(stage);
+      await new Promise((resolve) => setImmediate(resolve));
+      stage.instance = stage.instance && { ...stage.instance, ...changes };
+    });
+    await recovering;
+    expect(stage.calls).toEqual([]);
+  });
+});
+
+describe("2.6 OPT a recovery that fails", () => {
+  test("is tried again, although it has written since, until it succeeds", async () => {
+    const stage = left({});
+    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    await recover(stage);
+    expect(stage.operations.recoversAgain).toBe(true);
+    expect(stage.logged("a move that was interrupted could not be put right")).toBe(1);
+    stage.migration = stage.migration && { ...stage.migration, updatedAt: NOW + 5 };
+    stage.answers["placement.moveAllocations"] = undefined;
+    await recover(stage);
+    expect(stage.instance?.taskState).toBeNull();
+    expect(stage.operations.recoversAgain).toBe(false);
+  });
+
+  test("says which move, and for which request", async () => {
+    const stage = left({});
+    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    await recover(stage);
+    const fields = { instance: "vm", migration: 7, request_id: REQUEST };
+    expect(stage.runtime.logs.filter(({ message }) => message.startsWith("a move that was"))).toMatchObject([
+      { level: "info", fields },
+      { level: "error", fields },
+    ]);
+  });
+
+  test("is forgotten when somebody else has ended the move", async () => {
+    const stage = left({});
+    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    await recover(stage);
+    stage.instance = stage.instance && { ...stage.instance, taskState: null };
+    await recover(stage);
+    expect(stage.operations.recoversAgain).toBe(false);
+  });
+
+  test("and looks from then on at what is confirmed, until it has looked", async () => {
+    const stage = left({});
+    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    await recover(stage);
+    stage.answers["placement.moveAllocations"] = undefined;
+    const confirmed = () =>
+      stage.said("migrations_by_filters").filter(([params]) => JSON.stringify(params).includes('"confirmed"')).length;
+    await stage.operations.recoverColdMoves({ before: NOW - 1, confirmed: false });
+    expect(confirmed()).toBe(1);
+    await recover(stage);
+    expect(confirmed()).toBe(2);
+    await recover(stage);
+    expect(confirmed()).toBe(2);
+  });
+
+  test("ends where the host's lease is lost", async () => {
+    const stage = left({});
+    stage.answers["placement.moveAllocations"] = new HostEpochOutdated("another agent");
+    await expect(recover(stage)).rejects.toThrow("another agent");
+    expect(stage.operations.recoversAgain).toBe(true);
+  });
+});
+
+describe("2.6 OPT a confirmation that died between its last two writes", () => {
+  const confirmed = (instance: StageOptions["instance"] = {}, rest: Left = {}) =>
+    left({ task: null, status: "confirmed", instance, ...rest });
+
+  test("drops the half and forgets the flavors, when it is asked for", async () => {
+    const stage = confirmed();
+    await recover(stage);
+    expect(stage.calls).toEqual([]);
+    await recover(stage, true);
+    expect(stage.calls).toEqual(["placement.deleteAllocation", "tracker.saveMove"]);
+    expect(stage.instance).toMatchObject({ oldFlavor: null, newFlavor: null });
+    expect(stage.said("instances_by_filters").at(-1)).toEqual([{ filters: { uuids: ["vm"], deleted: false } }]);
+  });
+
+  test.each([
+    ["has no flavors of a move", { oldFlavor: null, newFlavor: null }, {}, 0],
+    ["notes its old flavor only", { newFlavor: null }, {}, 2],
+    ["notes its new flavor only", { oldFlavor: null }, {}, 2],
+    ["moves again", {}, { others: [{ id: 9, migrationType: "resize", status: "finished", ...TO_HERE }] } as const, 0],
+    ["is in some task", { taskState: "rebooting" }, {}, 2],
+  ])("of an instance that %s: %j", async (_, instance, rest, calls) => {
+    const stage = confirmed(instance as never, rest);
+    await recover(stage, true);
+    expect(stage.calls).toHaveLength(calls);
+    expect(stage.logged("a move that was interrupted goes on")).toBe(calls === 0 ? 0 : 1);
+  });
+
+  test("the flavors went while recovery waited for its turn: nothing is done", async () => {
+    const stage = confirmed();
+    let recovering: Promise<void> | undefined;
+    await stage.operations.exclusively("vm", async () => {
+      recovering = recover(stage, true);
+      await new Promise((resolve) => setImmediate(resolve));
+      stage.instance = stage.instance && { ...stage.instance, oldFlavor: null, newFlavor: null };
+    });
+    await recovering;
+    expect(stage.calls).toEqual([]);
+  });
+});

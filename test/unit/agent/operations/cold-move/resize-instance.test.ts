@@ -1,0 +1,212 @@
+import { describe, expect, test } from "vitest";
+import {
+  ConductorUnreachable,
+  InstanceNotFound,
+  InvalidMigrationState,
+  UnexpectedTaskState,
+} from "../../../../../src/conductor/errors.js";
+import { DISK_INFO } from "../../../../../src/records/index.js";
+import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
+import { DISKS, type FlowStage, MOVE, NEW, OLD, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
+import { FROM_HERE, HALF_BACK, HALF_DROPPED, MOVE_TASKS, stagedResize } from "../../support/staged-move.js";
+
+function staged({ instance, migration, ...options }: StageOptions = {}) {
+  const row = { taskState: "resize_prep", oldFlavor: null, ...instance } as const;
+  return stagedResize({ status: "pre-migrating", destHost: "10.0.0.2", ...FROM_HERE, ...migration }, row, options);
+}
+
+const resize = (stage: FlowStage) => stage.failure("resize_instance", {});
+const flipped = {
+  host: "there",
+  node: "far",
+  computeId: 9,
+  oldFlavor: OLD,
+  systemMetadata: { kept: "yes", old_vm_state: "active", [DISK_INFO]: "disk-info" },
+  taskState: "resize_migrated",
+} as const;
+
+/** How the row of an instance ends whose move has failed, with its migration. */
+function ended(instance: object, changes: object, migration: object = {}) {
+  return [
+    "tracker.saveMove",
+    {
+      instance,
+      migration: MOVE(migration),
+      changes: { ...changes, migrationContext: null },
+      expectedTaskState: MOVE_TASKS,
+      migrationChanges: { status: "error" },
+    },
+  ];
+}
+
+describe("6.3 rows 5 and 6, on the source", () => {
+  test("powers off and migrates the disk, gives the instance to the destination, and sends it there", async () => {
+    const stage = staged();
+    expect(await resize(stage)).toBeNull();
+    const migrating = VM({ taskState: "resize_migrating" });
+    expect(stage.did).toEqual([
+      ["migration_save", { id: 7, changes: { status: "migrating" }, expectedStatus: ["pre-migrating"] }],
+      ["instance_save", { uuid: "vm", changes: { taskState: "resize_migrating" }, expectedTaskState: ["resize_prep"] }],
+      [
+        "driver.migrateDiskAndPowerOff",
+        migrating,
+        { destIp: "10.0.0.2", flavor: NEW, network: [], blockDevices: DISKS },
+      ],
+      [
+        "tracker.saveMove",
+        {
+          instance: migrating,
+          changes: flipped,
+          expectedTaskState: ["resize_migrating"],
+          migration: MOVE({ status: "migrating" }),
+          migrationChanges: { status: "post-migrating" },
+        },
+      ],
+      [
+        "cast finish_resize",
+        "there",
+        { instanceUuid: "vm", migrationId: 7, diskInfo: "disk-info", requestId: REQUEST },
+        { requestId: REQUEST },
+      ],
+    ]);
+    expect(stage.events).toEqual(["compute_resize_instance", "Success"]);
+    expect(stage.steps).toEqual([
+      "resize_instance.start",
+      "resize_instance.migrate_disk",
+      "resize_instance.flip",
+      "resize_instance.cast",
+    ]);
+  });
+
+  test("a cold migration keeps the flavor", async () => {
+    const stage = staged({ migration: { migrationType: "migration" }, instance: { newFlavor: null } });
+    await resize(stage);
+    expect(stage.said("driver.migrateDiskAndPowerOff")[0]?.[1]).toMatchObject({ flavor: OLD });
+  });
+
+  const error = { vmState: "error", taskState: null, newFlavor: null };
+  const kept = { taskState: null, newFlavor: null };
+
+  test.each([
+    ["the driver fails: error", new Error("broken"), error, "broken"],
+    ["the driver says that nothing happened: as it was", new NotImplemented("cannot"), kept, "cannot"],
+    [
+      "it wraps what went wrong: users see that",
+      new InstanceFaultRollback("x", { cause: new Error("inner") }),
+      kept,
+      "inner",
+    ],
+    ["another error's cause is its own", new Error("outer", { cause: new Error("inner") }), error, "outer"],
+    ["it wraps nothing", new InstanceFaultRollback("alone"), kept, "alone"],
+  ])("V27 before the flip, %s; the allocations come back first", async (_, thrown, changes, message) => {
+    const stage = staged();
+    stage.answers["driver.migrateDiskAndPowerOff"] = thrown;
+    expect(await resize(stage)).toMatchObject({ message });
+    expect(stage.calls.slice(3, 5)).toEqual(HALF_BACK);
+    expect(stage.said("placement.moveAllocations")[0]).toEqual([
+      "move",
+      "vm",
+      expect.objectContaining({ requestId: REQUEST }),
+    ]);
+    expect(stage.did.slice(5)).toEqual([
+      ended(VM({ taskState: "resize_migrating" }), changes, { status: "migrating" }),
+      ["instance_add_fault", expect.objectContaining({ message })],
+    ]);
+    expect(stage.events).toEqual(["compute_resize_instance", "Error"]);
+  });
+
+  test("V27 nothing happened, but the allocations do not come back: error", async () => {
+    const stage = staged();
+    stage.answers["driver.migrateDiskAndPowerOff"] = new NotImplemented("cannot");
+    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    await resize(stage);
+    expect(stage.instance).toMatchObject(error);
+    expect(stage.logged("could not give the allocations back to the instance")).toBe(1);
+  });
+
+  test("V27 its task_state cannot be written: the migration that had begun ends", async () => {
+    const stage = staged();
+    stage.answers.instance_save = new Error("broken");
+    expect(await resize(stage)).toMatchObject({ message: "broken" });
+    expect(stage.did.at(-2)).toEqual(ended(VM(), error, { status: "migrating" }));
+  });
+
+  test("its task_state is somebody else's by now: what the move holds goes back, and the row is left", async () => {
+    const stage = staged();
+    stage.answers.instance_save = new UnexpectedTaskState("taken");
+    expect(await resize(stage)).toBeNull();
+    expect(stage.did.slice(2).map(([call]) => call)).toEqual([...HALF_BACK, "migration_save"]);
+    expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
+    expect(stage.faults).toEqual([]);
+  });
+
+  test("the row goes to somebody else while the move is ended: the migration ends alone", async () => {
+    const stage = staged();
+    stage.answers["driver.migrateDiskAndPowerOff"] = new Error("broken");
+    stage.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
+    await resize(stage);
+    expect(stage.migration?.status).toBe("error");
+    expect(stage.instance).toMatchObject({ vmState: "active", taskState: "resize_migrating" });
+  });
+
+  test("the status is not what it was: nothing of the guest is touched", async () => {
+    const stage = staged();
+    stage.answers.migration_save = new InvalidMigrationState("gone on");
+    expect(await resize(stage)).toBeInstanceOf(InvalidMigrationState);
+    expect(stage.calls).not.toContain("driver.migrateDiskAndPowerOff");
+  });
+
+  test.each([
+    ["dropped", [], HALF_DROPPED],
+    [
+      "given back",
+      ["undo-resize-after-host-flip"] as const,
+      ["placement.moveAllocations", "move", "vm", expect.anything()],
+    ],
+  ])(
+    "after the flip the source's half is %s (quirks: %j), and the instance stays there in error",
+    async (_, quirks, half) => {
+      const stage = staged({ quirks });
+      stage.answers["cast finish_resize"] = new Error("broken");
+      expect(await resize(stage)).toMatchObject({ message: "broken" });
+      expect(stage.did.slice(-3)).toEqual([
+        half,
+        ended(VM(flipped), { vmState: "error", taskState: null }, { status: "post-migrating" }),
+        ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+      ]);
+    },
+  );
+
+  test("after the flip it was deleted: the migration ends alone", async () => {
+    const stage = staged();
+    stage.answers["cast finish_resize"] = new InstanceNotFound("gone");
+    await resize(stage);
+    expect(stage.did.slice(-2)).toEqual([HALF_DROPPED, ["migration_save", { id: 7, changes: { status: "error" } }]]);
+  });
+
+  test("after the flip Placement fails, too: the instance is in error all the same", async () => {
+    const stage = staged();
+    stage.answers["cast finish_resize"] = new Error("broken");
+    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    expect(await resize(stage)).toMatchObject({ message: "broken" });
+    expect(stage.instance?.vmState).toBe("error");
+    expect(stage.logged("could not settle the allocations of the move")).toBe(1);
+  });
+
+  test("a conductor that is silent: what was done is left as after a crash", async () => {
+    const stage = staged();
+    stage.answers["tracker.saveMove"] = new ConductorUnreachable("away");
+    expect(await resize(stage)).toBeInstanceOf(ConductorUnreachable);
+    expect(stage.calls.at(-1)).toBe("tracker.saveMove");
+  });
+
+  test.each([
+    ["of another request: its half comes back", { taskRequestId: "req-theirs" }, {}, [...HALF_BACK, "migration_save"]],
+    ["whose move has ended: nothing is done", {}, { status: "error" } as const, []],
+  ])("the message of an instance %s", async (_, instance, migration, calls) => {
+    const stage = staged({ instance, migration });
+    expect(await resize(stage)).toBeNull();
+    expect(stage.calls).toEqual(calls);
+    expect(stage.faults).toEqual([]);
+  });
+});

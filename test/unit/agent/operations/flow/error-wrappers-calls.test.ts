@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import {
+  addFault,
+  attempt,
+  erroringOut,
+  withActionEvent,
+} from "../../../../../src/agent/operations/flow/error-wrappers.js";
+import {
+  InstanceNotFound,
+  MigrationNotFound,
+  ObjectActionError,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+} from "../../../../../src/conductor/errors.js";
+import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
+import { FlowStage, REQUEST } from "../../support/flow-stage.js";
+
+const EVENT = { instanceUuid: "vm", event: "compute_a", requestId: REQUEST };
+const without = Object.assign(new Error("bare"), { stack: "" });
+
+async function outcome(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+}
+const fails = (error: unknown) => async (): Promise<never> => {
+  throw error;
+};
+
+describe("1.6 the event of an action", () => {
+  const finished = (stage: FlowStage) => stage.said("instance_action_event_finish").map(([params]) => params);
+
+  test("is begun with its host, and ends with the operation", async () => {
+    const stage = new FlowStage();
+    expect(await withActionEvent(stage.context, EVENT, async ({ id }) => id)).toBe(17);
+    expect(stage.said("instance_action_event_start")).toEqual([[{ ...EVENT, host: "here" }]]);
+    expect(finished(stage)).toEqual([{ eventId: 17, result: "Success" }]);
+  });
+
+  test.each([
+    [new TypeError("broken"), { details: "broken", traceback: expect.stringContaining("TypeError: broken") }],
+    [without, { details: "bare" }],
+    ["a text", { details: "a text" }],
+  ])("ends as an error with what went wrong: %o", async (error, said) => {
+    const stage = new FlowStage();
+    expect(await outcome(withActionEvent(stage.context, EVENT, fails(error)))).toBe(error);
+    expect(finished(stage)).toStrictEqual([{ eventId: 17, result: "Error", ...said }]);
+  });
+
+  test("of an instance without an action there is none to end", async () => {
+    const stage = new FlowStage();
+    stage.answers.instance_action_event_start = () => null;
+    await withActionEvent(stage.context, EVENT, async ({ id }) => expect(id).toBeNull());
+    expect(finished(stage)).toEqual([]);
+  });
+
+  test("one that was handed over is not ended here", async () => {
+    const stage = new FlowStage();
+    await withActionEvent(stage.context, EVENT, async (event) => event.handOver());
+    expect(finished(stage)).toEqual([]);
+    expect(stage.logged("could not")).toBe(0);
+  });
+});
+
+describe("1.6 faults", () => {
+  test.each([
+    [new TypeError("broken"), { message: "broken", details: expect.stringContaining("TypeError: broken") }],
+    [new TypeError(""), { message: "TypeError", details: expect.any(String) }],
+    [without, { message: "bare" }],
+    ["a text", { message: "a text" }],
+  ])("%o", async (error, said) => {
+    const stage = new FlowStage();
+    await addFault(stage.context, "vm", error);
+    expect(stage.said("instance_add_fault")).toStrictEqual([[{ uuid: "vm", code: 500, host: "here", ...said }]]);
+  });
+});
+
+describe("1.6 an instance that fails", () => {
+  const save = (vmState: string, here = true) => [
+    {
+      uuid: "vm",
+      changes: { vmState, taskState: null },
+      ofRequest: REQUEST,
+      ...(here ? { expectedHost: "here" } : {}),
+    },
+  ];
+
+  test.each<[unknown, string, unknown]>([
+    [new Error("broken"), "error", undefined],
+    [new NotImplemented("cannot"), "stopped", undefined],
+    [new InstanceFaultRollback("alone"), "stopped", undefined],
+    [new InstanceFaultRollback("x", { cause: "inner" }), "stopped", "inner"],
+  ])("%o: becomes %s", async (error, vmState, thrown = error) => {
+    const stage = new FlowStage({ instance: { vmState: "stopped" } });
+    expect(await outcome(erroringOut(stage.context, stage.instance as never, REQUEST, fails(error)))).toBe(thrown);
+    expect(stage.said("instance_save")).toEqual([save(vmState)]);
+  });
+
+  test("elsewhere: whatever its host", async () => {
+    const stage = new FlowStage({ instance: { host: "there" } });
+    await outcome(erroringOut(stage.context, stage.instance as never, REQUEST, fails(new Error("broken"))));
+    expect(stage.said("instance_save")).toEqual([save("error", false)]);
+  });
+
+  test.each([new InstanceNotFound("gone"), new UnexpectedDeletingTaskState("deleting")])(
+    "%o: is left",
+    async (error) => {
+      const stage = new FlowStage();
+      expect(await outcome(erroringOut(stage.context, stage.instance as never, REQUEST, fails(error)))).toBe(error);
+      expect(stage.lines).toEqual([]);
+    },
+  );
+
+  test.each<[Error, string, number]>([
+    [new UnexpectedTaskState("taken"), "info", 1],
+    [new ObjectActionError("host changed"), "info", 1],
+    [new InstanceNotFound("gone"), "error", 0],
+    [new Error("conductor"), "error", 1],
+  ])(
+    "its row cannot be written (%o): the first error is told, and the log says (%s) %i times",
+    async (refusal, level, times) => {
+      const stage = new FlowStage();
+      stage.answers.instance_save = refusal;
+      const error = new Error("first");
+      expect(await outcome(erroringOut(stage.context, stage.instance as never, REQUEST, fails(error)))).toBe(error);
+      expect(stage.runtime.logs.map((entry) => entry.level)).toEqual(Array(times).fill(level));
+    },
+  );
+});
+
+test.each<[Error, number]>([
+  [new InstanceNotFound("gone"), 0],
+  [new MigrationNotFound("gone"), 0],
+  [new Error("broken"), 1],
+])("what an error handler does hides no error, and a row that is gone needs nothing: %o", async (error, said) => {
+  const stage = new FlowStage();
+  await attempt(stage.context, "vm", "do it", fails(error));
+  expect(stage.runtime.logs).toMatchObject(
+    Array(said).fill({ level: "error", message: "could not do it", fields: { instance: "vm", err: error } }),
+  );
+});

@@ -1,0 +1,248 @@
+import { describe, expect, test } from "vitest";
+import { ConductorUnreachable, MessagingTimeout, ObjectActionError } from "../../../../../src/conductor/errors.js";
+import type { MigrationStatus } from "../../../../../src/records/index.js";
+import { NotImplemented } from "../../../../../src/virt/errors.js";
+import { DISKS, type FlowStage, type StageOptions, VM } from "../../support/flow-stage.js";
+import { BACK, migrateLive, moves, stagedLive } from "../../support/staged-live.js";
+
+const POST = "call post_live_migration_at_destination";
+const CLEAN = "call rollback_live_migration_at_destination";
+const SHARED = [
+  "driver.checkInstanceSharedStorageLocal",
+  "call check_instance_shared_storage",
+  "driver.checkInstanceSharedStorageCleanup",
+];
+const GUEST_GONE = ["driver.postLiveMigration", "driver.postLiveMigrationAtSource"];
+const SETTLED = ["tracker.updateUsage", "placement.deleteAllocation", "migration_save"];
+const GIVEN_UP = [CLEAN, "placement.deleteAllocation", "migration_save"];
+
+function left(status: MigrationStatus, options: StageOptions = {}): FlowStage {
+  const stage = stagedLive({ ...options, migration: { status, ...options.migration } });
+  stage.answers["call check_instance_shared_storage"] = false;
+  return stage;
+}
+
+const recover = (stage: FlowStage) => stage.operations.recoverLiveMigrations();
+const thereupon = (stage: FlowStage) => stage.calls.slice(SHARED.length);
+
+describe("2.6 OPT a live migration that nobody works on", () => {
+  test("asks for its own that have not ended, those of deleted instances too", async () => {
+    const stage = left("completed");
+    await recover(stage);
+    expect(stage.said("migrations_by_filters")).toEqual([
+      [
+        {
+          filters: {
+            sourceCompute: "here",
+            migrationTypes: ["live-migration"],
+            statuses: ["accepted", "queued", "preparing", "running", "running (post-copy)"],
+            readDeleted: true,
+          },
+        },
+      ],
+    ]);
+    expect(stage.calls).toEqual([]);
+  });
+
+  test("leave-interrupted-live-migration-allocations: upstream leaves it", async () => {
+    const stage = left("running", { quirks: ["leave-interrupted-live-migration-allocations"] });
+    await recover(stage);
+    expect(stage.lines).toEqual([]);
+  });
+
+  test.each(["queued", "preparing"] as const)("%s: taken back, in error, without stopping anything", async (status) => {
+    const stage = left(status);
+    await recover(stage);
+    expect(thereupon(stage)).toEqual([...BACK, CLEAN, "save_together"]);
+    expect(stage.migration?.status).toBe("error");
+    expect(stage.instance).toMatchObject({ vmState: "active", taskState: null });
+  });
+
+  test.each(["running", "running (post-copy)"] as const)("%s, guest here: stopped, and taken back", async (status) => {
+    const stage = left(status);
+    await recover(stage);
+    expect(thereupon(stage)).toEqual(["driver.liveMigrationAbort", ...BACK, CLEAN, "save_together"]);
+    expect(stage.said("driver.liveMigrationAbort")).toEqual([[VM()]]);
+  });
+
+  test.each([
+    [new NotImplemented("no"), 0],
+    [new Error("busy"), 1],
+  ])("a driver that cannot stop it (%o) is no reason to leave it", async (error, complaints) => {
+    const stage = left("running");
+    stage.answers["driver.liveMigrationAbort"] = error;
+    await recover(stage);
+    expect(stage.migration?.status).toBe("error");
+    expect(stage.logged("could not stop the live migration")).toBe(complaints);
+  });
+
+  test("its guest is gone from here: the destination has it, and is asked once", async () => {
+    const stage = left("running");
+    stage.answers["driver.powerState"] = 0;
+    await recover(stage);
+    expect(thereupon(stage)).toEqual(["driver.liveMigrationAbort", ...GUEST_GONE, POST, "driver.cleanup", ...SETTLED]);
+    expect(stage.migration?.status).toBe("completed");
+  });
+
+  test("it had arrived, and only the source's half is left: nobody is asked", async () => {
+    const stage = left("running", { instance: { host: "there" } });
+    await recover(stage);
+    expect(thereupon(stage)).toEqual([...GUEST_GONE, "driver.cleanup", ...SETTLED]);
+  });
+
+  test.each<[string, MigrationStatus, StageOptions["instance"]]>([
+    ["of a deleted instance", "running", { deleted: 1 }],
+    ["that had not begun, and whose instance is elsewhere", "preparing", { host: "there" }],
+  ])("one %s is given up", async (_, status, instance) => {
+    const stage = left(status, { instance });
+    await recover(stage);
+    expect(thereupon(stage)).toEqual(GIVEN_UP);
+    expect(stage.said(CLEAN)[0]?.[1]).toMatchObject({ destroyDisks: true });
+    expect(stage.migration?.status).toBe("error");
+  });
+
+  test("one without its instance's row is left", async () => {
+    const stage = left("running");
+    stage.instance = null;
+    await recover(stage);
+    expect(stage.calls).toEqual([]);
+  });
+
+  test("one that names no destination has nothing to ask, or to clean there", async () => {
+    const stage = left("preparing", { migration: { destCompute: null } });
+    await recover(stage);
+    expect(stage.calls).toEqual([...BACK, "save_together"]);
+    expect(stage.said(BACK[2])[0]?.[1]).toMatchObject({ data: { sharedInstanceFiles: true } });
+  });
+
+  test.each<[string, unknown, unknown, boolean]>([
+    ["the destination sees them", { token: 1 }, true, false],
+    ["the destination does not see them", { token: 1 }, false, true],
+    ["the driver knows that they are", () => null, false, false],
+    ["the driver shares none", new NotImplemented("no"), false, true],
+    ["the driver cannot tell", new Error("broken"), false, false],
+    ["the destination cannot tell", { token: 1 }, new Error("away"), false],
+  ])("files are shared: %s", async (_, local, remote, destroyDisks) => {
+    const stage = left("preparing");
+    stage.answers["driver.checkInstanceSharedStorageLocal"] = local;
+    stage.answers["call check_instance_shared_storage"] = remote;
+    await recover(stage);
+    expect(stage.said(CLEAN)[0]?.[1]).toMatchObject({ destroyDisks });
+    if (stage.calls.includes(SHARED[1] as string)) {
+      expect(stage.said(SHARED[1] as string)).toEqual([
+        ["there", { instanceUuid: "vm", token: { token: 1 } }, { requestId: expect.stringMatching(/^req-/) }],
+      ]);
+      expect(stage.said(SHARED[2] as string)).toEqual([[{ token: 1 }]]);
+    }
+  });
+
+  test("the driver is told what it would have been", async () => {
+    const stage = left("preparing");
+    await recover(stage);
+    const data = { blockMigration: false, sharedInstanceFiles: false };
+    expect(stage.said(BACK[2])).toEqual([[VM(), { network: [], blockDevices: DISKS, data }]]);
+  });
+});
+
+describe("2.6 OPT what cannot be ended now is tried again", () => {
+  const lost = (answer: Error) => {
+    const stage = left("running");
+    stage.answers["driver.powerState"] = 0;
+    stage.answers[POST] = answer;
+    return stage;
+  };
+
+  test("soon, while a destination has not been away for longer than its answer may take", async () => {
+    const stage = lost(new MessagingTimeout("away"));
+    await recover(stage);
+    expect(stage.migration?.status).toBe("running");
+    expect(stage.logged("a live migration that was left halfway is tried again later")).toBe(1);
+    expect(stage.operations.outgoing.recoversSoon).toBe(true);
+    expect(stage.said(POST)).toHaveLength(1);
+    stage.passed = 329_999;
+    await recover(stage);
+    expect(stage.operations.outgoing.recoversSoon).toBe(true);
+    stage.passed = 330_000;
+    expect(stage.operations.outgoing.recoversSoon).toBe(false);
+  });
+
+  test.each([new ObjectActionError("no"), new ConductorUnreachable("away")])("%o: not soon", async (answer) => {
+    const stage = lost(answer);
+    await recover(stage);
+    expect(stage.operations.outgoing.recoversSoon).toBe(false);
+  });
+
+  test("one that answers again is not waited for any more", async () => {
+    const stage = lost(new MessagingTimeout("away"));
+    await recover(stage);
+    stage.answers[POST] = new ObjectActionError("no");
+    await recover(stage);
+    expect(stage.operations.outgoing.recoversSoon).toBe(false);
+  });
+
+  test("nor one that takes the guest over", async () => {
+    const stage = lost(new MessagingTimeout("away"));
+    await recover(stage);
+    const answers = stagedLive().answers;
+    stage.answers[POST] = answers[POST];
+    await recover(stage);
+    expect(stage.operations.outgoing.recoversSoon).toBe(false);
+  });
+
+  test("nor one whose migration has ended", async () => {
+    const stage = lost(new MessagingTimeout("away"));
+    await recover(stage);
+    stage.migration = stage.migration && { ...stage.migration, status: "error" };
+    await recover(stage);
+    expect(stage.operations.outgoing.recoversSoon).toBe(false);
+  });
+});
+
+describe("2.6 OPT one that is accepted, and that nobody has in hand", () => {
+  test("is left until the second look, four seconds later: its message may just have come", async () => {
+    const stage = left("accepted");
+    await recover(stage);
+    expect(stage.calls).toEqual([]);
+    expect(stage.said("instance_in_hand")).toEqual([[{ uuid: "vm", host: "here" }]]);
+    expect(stage.operations.outgoing.recoversSoon).toBe(true);
+    stage.passed = 3_999;
+    await recover(stage);
+    expect(stage.calls).toEqual([]);
+    stage.passed = 4_000;
+    await recover(stage);
+    expect(stage.migration?.status).toBe("error");
+  });
+
+  test("the conductor has it in hand: left, and looked at from the beginning", async () => {
+    const stage = left("accepted");
+    await recover(stage);
+    stage.passed = 5_000;
+    stage.answers.instance_in_hand = true;
+    await recover(stage);
+    expect(stage.operations.outgoing.recoversSoon).toBe(false);
+    stage.answers.instance_in_hand = false;
+    await recover(stage);
+    expect(stage.calls).toEqual([]);
+  });
+
+  test("it has ended meanwhile: forgotten", async () => {
+    const stage = left("accepted");
+    await recover(stage);
+    stage.migration = stage.migration && { ...stage.migration, status: "error" };
+    await recover(stage);
+    expect(stage.operations.outgoing.recoversSoon).toBe(false);
+  });
+
+  test("this process works on it: left", async () => {
+    const stage = stagedLive();
+    await migrateLive(stage, async (options) => {
+      const before = stage.calls.length;
+      await recover(stage);
+      stage.migration = stage.migration && { ...stage.migration, status: "accepted" };
+      await recover(stage);
+      expect(stage.calls).toHaveLength(before);
+      expect(stage.said("instance_in_hand")).toEqual([]);
+      await moves(options);
+    });
+  });
+});

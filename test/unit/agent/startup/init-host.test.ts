@@ -1,0 +1,223 @@
+import { describe, expect, test } from "vitest";
+import type { AgentState } from "../../../../src/agent/context.js";
+import { PendingEvacuations } from "../../../../src/agent/evacuation/pending-evacuations.js";
+import { awaitPlacement } from "../../../../src/agent/startup/await-placement.js";
+import { initHost } from "../../../../src/agent/startup/init-host.js";
+import { ConnectFailure } from "../../../../src/placement/errors.js";
+import type { Instance, Service } from "../../../../src/records/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
+import { aComputeNode, anInstance } from "../../../fixtures/records.js";
+import { NOW } from "../support/flow-stage.js";
+import { FROM_HERE } from "../support/staged-move.js";
+import { type StartOptions, StartStage } from "../support/start-stage.js";
+
+const NODE = aComputeNode({ uuid: "u1", host: "here", hypervisorHostname: "node" });
+const SERVICE = { id: 3, host: "here", version: 1 } as Service;
+
+/** A host that was in service before, with one instance. */
+function staged(options: StartOptions = {}, loaded: readonly Instance[] = [anInstance({ uuid: "vm", host: "here" })]) {
+  const stage = new StartStage({ capabilities: { supportsEvacuate: true }, lacks: ["plugVifs"], ...options });
+  const { services, answers } = stage;
+  Object.assign(services.driver, { rebalancesNodes: false });
+  Object.assign(services.config, {
+    compute: { maxDiskDevicesToAttach: -1 },
+    filterScheduler: { trackInstanceChanges: true },
+  });
+  Object.assign(services.config.workarounds, { handleVirtLifecycleEvents: true });
+  Object.assign(services.conductor, { acquireLease: async () => void stage.lines.push(["acquireLease"]) });
+  answers["identity.read"] = { uuid: "u1", path: "/state/compute_id" };
+  answers["driverRecord.read"] = { name: "staged", computeDriver: "staged" };
+  answers["driver.getNodenamesByUuid"] = new Map([["u1", "node"]]);
+  answers["driver.listInstanceUuids"] = [];
+  answers["driver.processInstancesAtStartup"] = (given: readonly Instance[]) => given;
+  answers.compute_nodes_by_uuids = [NODE];
+  answers.compute_nodes_by_hypervisor_hostname = [NODE];
+  answers.instances_by_host = loaded;
+  answers["placement.getAllocationsForProvider"] = { consumers: new Map() };
+  const states: AgentState[] = [];
+  const pending = new PendingEvacuations();
+  const signal = new AbortController().signal;
+  const init = (service: Service | null = SERVICE) =>
+    initHost(services, { service, pending, enter: (state) => void states.push(state), signal });
+  return { stage, states, pending, init };
+}
+const names = (stage: StartStage) => stage.lines.map(([call]) => call);
+
+describe("2.2 a host starts", () => {
+  test("lease, driver, guard, identity, guests, moves, builds, scheduler", async () => {
+    const { stage, states, init } = staged();
+    await init();
+    expect(states).toEqual(["guarding", "cleaning", "initializing"]);
+    const order = names(stage).filter((call) => !call.startsWith("metrics"));
+    expect(order).toEqual([
+      "acquireLease",
+      "driverRecord.read",
+      "driver.initHost",
+      "identity.read",
+      "driver.getNodenamesByUuid",
+      "compute_nodes_by_uuids",
+      "identity.read",
+      "identity.read",
+      "compute_nodes_by_hypervisor_hostname",
+      "driverRecord.read",
+      "identity.allowWrites",
+      "driverRecord.write",
+      "instances_by_host",
+      "driver.setLifecycleListener",
+      "migrations_by_filters",
+      "migrations_by_filters",
+      "driver.processInstancesAtStartup",
+      "driver.powerState",
+      "driver.listInstanceUuids",
+      "operations.recoverColdMoves",
+      "placement.getAllocationsForProvider",
+      "instances_by_host",
+      "sync_instance_info",
+    ]);
+    expect(stage.said("instances_by_host")[0]).toEqual([{ host: "here" }]);
+    expect(stage.said("operations.recoverColdMoves")).toEqual([[{ before: NOW, confirmed: true }]]);
+  });
+
+  test("V6 nothing is written or touched before the guard lets it pass", async () => {
+    const { stage, init } = staged();
+    stage.answers.compute_nodes_by_hypervisor_hostname = [{ ...NODE, host: "there" }];
+    await expect(init()).rejects.toMatchObject({ refusal: { code: "hypervisor-of-other-host" } });
+    expect(names(stage)).not.toContain("identity.allowWrites");
+    expect(names(stage)).not.toContain("driverRecord.write");
+    expect(names(stage)).not.toContain("instances_by_host");
+  });
+
+  test("2.4 g a host that was taken over while it looked names no driver", async () => {
+    const { stage, init } = staged();
+    stage.answers["identity.allowWrites"] = () => {
+      stage.leaseHeld = false;
+    };
+    await expect(init()).rejects.toThrow("did not record the driver of this host");
+    expect(names(stage)).not.toContain("driverRecord.write");
+    expect(names(stage)).not.toContain("instances_by_host");
+  });
+
+  test("a host without a service row is asked for guests after the guard; one with a row is not", async () => {
+    const { stage, init } = staged({}, []);
+    stage.answers["driver.listInstanceUuids"] = ["guest"];
+    await expect(init(null)).rejects.toMatchObject({ refusal: { code: "guests-on-new-host" } });
+    expect(names(stage).indexOf("driver.listInstanceUuids")).toBeGreaterThan(
+      names(stage).indexOf("compute_nodes_by_hypervisor_hostname"),
+    );
+    const known = staged({}, []);
+    known.stage.answers["driver.listInstanceUuids"] = ["guest"];
+    await known.init();
+    expect(known.states).toContain("initializing");
+  });
+
+  test("a host without instances tells the scheduler nothing; one with some does, also when the start fails", async () => {
+    const empty = staged({}, []);
+    await empty.init();
+    expect(names(empty.stage).at(-1)).toBe("placement.getAllocationsForProvider");
+    const failing = staged();
+    failing.stage.answers["operations.recoverColdMoves"] = new Error("broken");
+    await expect(failing.init()).rejects.toThrow("broken");
+    expect(names(failing.stage).at(-1)).toBe("sync_instance_info");
+  });
+
+  test("the driver says which of the instances are looked at", async () => {
+    const two = [anInstance({ uuid: "vm", host: "here" }), anInstance({ uuid: "second", host: "here" })];
+    const { stage, init } = staged({}, two);
+    stage.answers["driver.processInstancesAtStartup"] = [two[1]];
+    await init();
+    expect(stage.said("driver.powerState")).toHaveLength(1);
+  });
+
+  test("2.7 instances that were looked at are no interrupted builds", async () => {
+    const { stage, init } = staged();
+    stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
+    await init();
+    expect(stage.said("instances_by_filters")).toEqual([]);
+  });
+});
+
+describe("2.2 rows 8 to 10 evacuations", () => {
+  const evacuation = { ...FROM_HERE, migrationType: "evacuation", status: "accepted" } as const;
+
+  test("one that has not ended keeps its instance from being looked at, and is pending", async () => {
+    const { stage, pending, init } = staged({ migration: evacuation });
+    await init();
+    expect(stage.said("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
+    expect([...pending.instances]).toEqual(["vm"]);
+  });
+
+  test("a driver that takes no evacuated instances has none to clean up after", async () => {
+    const { stage, pending, init } = staged({ migration: evacuation, capabilities: {} });
+    await init();
+    expect(stage.said("driver.processInstancesAtStartup")[0]?.[0]).toHaveLength(1);
+    expect(pending.size).toBe(0);
+  });
+
+  test("whose hypervisor this is could not be proved: nothing on it is destroyed", async () => {
+    const { stage, pending, init } = staged({
+      migration: { ...evacuation, status: "done" },
+      instance: { host: "there" },
+    });
+    stage.answers["driver.getNodenamesByUuid"] = new VirtDriverNotReady("booting");
+    stage.answers["driver.listInstanceUuids"] = ["vm"];
+    await init();
+    expect(names(stage)).not.toContain("driver.destroy");
+    expect(stage.said("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
+    expect(stage.logged("evacuated guests are not cleaned up")).toBe(1);
+    expect(pending.size).toBe(0);
+  });
+
+  test("3.1 OPT a Placement that is away is waited for, and the evacuations are planned anew", async () => {
+    const { stage, init } = staged({ migration: { ...evacuation, status: "done" }, instance: { host: "there" } }, []);
+    const strip = "placement.removeProviderTreeFromInstanceAllocation";
+    let times = 0;
+    stage.answers[strip] = () => (times++ < 2 ? new ConnectFailure("away") : true);
+    await init();
+    expect(stage.said(strip)).toHaveLength(3);
+    expect(stage.passed).toBe(4_000);
+    expect(stage.migration?.status).toBe("completed");
+  });
+});
+
+describe("3.1 OPT waiting for Placement", () => {
+  const ask = (times: number, error: () => Error = () => new ConnectFailure("nobody answers")) => {
+    const runtime = createVirtualRuntime({ seed: 1 });
+    const abort = new AbortController();
+    let tries = 0;
+    const work = async () => {
+      tries += 1;
+      if (tries <= times) {
+        throw error();
+      }
+      return "done";
+    };
+    const waiting = awaitPlacement({ logger: runtime.logger, runtime }, "begin", abort.signal, work);
+    const outcome = waiting.catch((failure: unknown) => failure);
+    return { runtime, abort, outcome, tries: () => tries };
+  };
+  const told = ({ runtime }: ReturnType<typeof ask>) =>
+    runtime.logs.filter(({ message }) => message === "start-up waits for Placement, to begin: nobody answers").length;
+
+  test("tries every two seconds, and says so at once and every ten", async () => {
+    const asked = ask(11);
+    await asked.runtime.world.advance(19_999);
+    expect([asked.tries(), told(asked)]).toEqual([10, 2]);
+    await asked.runtime.world.advance(2_001);
+    expect(await asked.outcome).toBe("done");
+    await asked.runtime.world.advance(30_000);
+    expect(told(asked), "no more when it is over").toBe(3);
+  });
+
+  test("any answer ends it, and so does the signal", async () => {
+    const refused = ask(1, () => new Error("refused"));
+    await refused.runtime.world.advance(1);
+    expect([await refused.outcome, refused.tries()]).toMatchObject([{ message: "refused" }, 1]);
+    const stopped = ask(99);
+    await stopped.runtime.world.advance(5_000);
+    stopped.abort.abort(new Error("stopped"));
+    await stopped.runtime.world.advance(5_000);
+    expect(await stopped.outcome).toMatchObject({ message: "stopped" });
+    expect(told(stopped)).toBe(1);
+  });
+});

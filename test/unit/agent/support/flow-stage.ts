@@ -1,0 +1,367 @@
+import type { AgentContext } from "../../../../src/agent/context.js";
+import type { AnswerOf, InstanceMethod, Operations, RequestOf } from "../../../../src/agent/operations/contract.js";
+import { createOperations } from "../../../../src/agent/operations/operations.js";
+import type { ResourceTracker } from "../../../../src/agent/tracker/contract.js";
+import type { QuirkName } from "../../../../src/config/quirks.js";
+import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../../src/records/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
+
+/** One thing that an operation asked for outside of itself: what, and with what. */
+export type Line = readonly [call: string, ...said: unknown[]];
+
+/** What a call is answered: an error is thrown, a function asked. */
+type Answer = unknown;
+
+export const OLD = aFlavor({ id: 1, vcpus: 1, memoryMb: 512, rootGb: 1 });
+export const NEW = aFlavor({
+  id: 2,
+  flavorid: "2",
+  name: "m1.small",
+  vcpus: 2,
+  memoryMb: 1024,
+  rootGb: 2,
+  ephemeralGb: 1,
+});
+export const REQUEST = "req-ours";
+export const NOW = 1_700_000_000_000;
+const A_DAY = 86_400_000;
+export const ALLOCATIONS = { "node-uuid": { resources: { VCPU: 1 } } };
+export const DISKS = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
+export const IMAGE = {
+  id: "image",
+  name: "image",
+  diskFormat: "raw",
+  containerFormat: "bare",
+  minDisk: 0,
+  minRam: 0,
+  properties: {},
+};
+
+/** The stage's instance, or migration, in a line: with what it differs in from how it was at first. */
+export const VM = (changes: object = {}) => ({ VM: changes });
+export const MOVE = (changes: object = {}) => ({ MOVE: changes });
+
+export interface StageOptions {
+  /** Default: an active instance on host `here`. */
+  readonly instance?: Partial<Instance> | undefined;
+  /** Default: none. */
+  readonly migration?: Partial<Migration> | undefined;
+  readonly others?: readonly Partial<Migration>[] | undefined;
+  readonly quirks?: readonly QuirkName[];
+  /** Options of `[DEFAULT]`. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Methods of the contract that the driver lacks. */
+  readonly lacks?: readonly string[];
+  readonly capabilities?: Readonly<Record<string, boolean>>;
+}
+
+/** What is asked and changes nothing, and the frame of every operation. */
+const ASKED =
+  /^(instance_get|migration_get|.*_by_filters|compute_nodes?_(get_)?by_.*|instance_action_event_.*|instance_in_hand|driver\.powerState)$/;
+
+/**
+ * One operation on host `here` before doors that note what goes through them: conductor, other agents, driver, Placement and
+ * tracker. Every call is answered as if all went well, unless `answers` says otherwise; no expectation of a write is checked, it
+ * is in the line.
+ */
+export class FlowStage {
+  readonly lines: Line[] = [];
+  /** The steps that were begun: `finish_resize.begin`; before each a fault may be put by this name. */
+  readonly steps: string[] = [];
+  readonly answers: Record<string, Answer> = {};
+  readonly operations: Operations;
+  readonly runtime = createVirtualRuntime({ seed: 7, start: NOW });
+  /** Whether this agent has the host's lease. */
+  leaseHeld = true;
+  /** Milliseconds that were waited; nothing else takes time. */
+  passed = 0;
+  readonly tracker: ResourceTracker;
+  readonly context: AgentContext;
+  /** As they are stored. */
+  instance: Instance | null;
+  migration: Migration | null;
+  readonly others: readonly Migration[];
+  readonly #first: { readonly instance: Instance; readonly migration: Migration | null };
+
+  constructor(options: StageOptions = {}) {
+    const { instance = {}, migration, others = [], quirks = [], config = {} } = options;
+    const row = { uuid: "vm", host: "here", node: "node", computeId: 1, flavor: OLD, instanceTypeId: OLD.id };
+    this.instance = anInstance({ ...row, taskRequestId: REQUEST, powerState: 1, ...instance });
+    this.migration = migration ? aMigration({ id: 7, uuid: "move", instanceUuid: "vm", ...migration }) : null;
+    this.others = others.map((other) => aMigration({ id: 8, uuid: "other", instanceUuid: "vm", ...other }));
+    this.#first = { instance: this.instance, migration: this.migration };
+    this.tracker = this.#tracker();
+    this.context = {
+      host: "here",
+      config: {
+        defaults: {
+          maxConcurrentBuilds: 0,
+          maxConcurrentLiveMigrations: 1,
+          reclaimInstanceInterval: 0,
+          shelvedOffloadTime: 0,
+          ...config,
+        },
+        workarounds: { upstreamQuirks: new Set(quirks) },
+      },
+      runtime: { ...this.runtime, ...this.#time() },
+      conductor: this.#conductor(),
+      driver: this.#driver(options),
+      placement: this.#placement(),
+      images: {
+        remove: async (id: string) => void this.lines.push(["images.remove", id]),
+        removeUnfinished: async (id: string) => void this.lines.push(["images.removeUnfinished", id]),
+      },
+    } as unknown as AgentContext;
+    this.operations = createOperations(this.context, this.tracker, {
+      hit: async (point) => void this.steps.push(point.replace("agent.", "")),
+    });
+  }
+
+  /** Hands the operation its message. */
+  run<M extends InstanceMethod>(
+    method: M,
+    request: Omit<RequestOf<M>, "instanceUuid" | "requestId" | "migrationId"> & { readonly requestId?: string },
+  ): Promise<AnswerOf<M>> {
+    const ofMove = this.migration ? { migrationId: this.migration.id } : {};
+    const message = { instanceUuid: "vm", requestId: REQUEST, ...ofMove, ...request };
+    return this.operations.run(method, message as unknown as RequestOf<M>);
+  }
+
+  /** As {@link run}; what it throws is given back. */
+  async failure<M extends InstanceMethod>(...message: Parameters<typeof this.run<M>>): Promise<unknown> {
+    return this.run(...message).then(
+      () => null,
+      (error: unknown) => error,
+    );
+  }
+
+  /** What was changed, in order. */
+  get did(): readonly Line[] {
+    return this.lines.filter(([call]) => !ASKED.test(call));
+  }
+
+  /** The names of it. */
+  get calls(): readonly string[] {
+    return this.did.map(([call]) => call);
+  }
+
+  /** All that was said with one call, each time that it was made. */
+  said(call: string): readonly (readonly unknown[])[] {
+    return this.lines.filter(([name]) => name === call).map(([, ...said]) => said);
+  }
+
+  /** The events of the action that were begun, and how those that ended did. */
+  get events(): readonly string[] {
+    const begun = this.said("instance_action_event_start").map(([params]) => (params as { event: string }).event);
+    const ended = this.said("instance_action_event_finish").map(([params]) => (params as { result: string }).result);
+    return [...begun, ...ended];
+  }
+
+  /** The messages of the faults that the instance got. */
+  get faults(): readonly unknown[] {
+    return this.said("instance_add_fault").map(([params]) => (params as { message: string }).message);
+  }
+
+  logged(text: string): number {
+    return this.runtime.logs.filter(({ message }) => message.includes(text)).length;
+  }
+
+  /** A door of which every method is noted, and answered by `answers`, or else as `usual` says. */
+  door(name: string, own: object = {}, usual: (method: string, said: readonly unknown[]) => unknown = () => undefined) {
+    return new Proxy(own, {
+      get: (target, method) => {
+        if (typeof method === "symbol" || method in target || method === "then") {
+          return Reflect.get(target, method);
+        }
+        return (...said: readonly unknown[]) => this.#answer(`${name}.${method}`, said, () => usual(method, said));
+      },
+    });
+  }
+
+  #note(call: string, said: readonly unknown[]): void {
+    this.lines.push([call, ...said.map((each) => this.#brief(each))]);
+  }
+
+  /** The records in it by how they differ from what they were at first. */
+  #brief(value: unknown): unknown {
+    if (typeof value !== "object" || value === null || value instanceof Error) {
+      return value;
+    }
+    if (Array.isArray(value)) {
+      return value.map((each) => this.#brief(each));
+    }
+    const { instance, migration } = this.#first;
+    const record = value as Record<string, unknown>;
+    if ("vmState" in record && record.uuid === instance.uuid) {
+      return { VM: difference(instance, record) };
+    }
+    if (migration && "migrationType" in record && record.uuid === migration.uuid) {
+      return { MOVE: difference(migration, record) };
+    }
+    if (Object.getPrototypeOf(record) !== Object.prototype) {
+      return value;
+    }
+    return Object.fromEntries(Object.entries(record).map(([name, each]) => [name, this.#brief(each)]));
+  }
+
+  async #answer(call: string, said: readonly unknown[], otherwise: () => unknown): Promise<unknown> {
+    this.#note(call, said);
+    const given = call in this.answers ? this.answers[call] : undefined;
+    const answer: unknown = await (typeof given === "function" ? given(...said) : given);
+    if (answer instanceof Error) {
+      throw answer;
+    }
+    return answer === undefined ? otherwise() : answer;
+  }
+
+  #time() {
+    const sleep = async (milliseconds: number) => {
+      this.passed += milliseconds;
+      if (this.passed > A_DAY) {
+        throw new Error("nothing is waited for as long as that");
+      }
+    };
+    return {
+      clock: { now: () => NOW, monotonic: () => this.passed },
+      timers: { sleep, after: () => () => {} },
+    };
+  }
+
+  #conductor(): unknown {
+    const written: Record<string, (params: never) => unknown> = {
+      instance_get: ({ readDeleted = false }: { readDeleted?: boolean }) =>
+        this.instance?.deleted && !readDeleted ? null : this.instance,
+      migration_get: ({ id }: { id: number }) =>
+        [this.migration, ...this.others].find((each) => each?.id === id) ?? null,
+      migrations_by_filters: ({ filters }: { filters: Filters }) =>
+        [...(this.migration ? [this.migration] : []), ...this.others].filter((each) => fits(each, filters)),
+      instances_by_filters: ({ filters }: { filters: Filters }) =>
+        (this.instance ? [this.instance] : []).filter((each) => fits(each, filters)),
+      instance_save: ({ changes }: { changes: InstanceChanges }) => this.#save(changes),
+      instance_destroy: () => this.#save({ deleted: 1 } as InstanceChanges),
+      migration_save: ({ changes }: { changes: MigrationChanges }) => this.#saveMigration(changes),
+      save_together: ({ instance, migration }: { instance?: Written; migration?: Written }) => {
+        this.#saveMigration(migration?.changes ?? {});
+        return this.#save(instance?.changes ?? {});
+      },
+      compute_node_get_by_host_and_node: () => aComputeNode({ id: 5 }),
+      instance_action_event_start: () => 17,
+      instance_in_hand: () => false,
+    };
+    const isLeaseHeld = () => this.leaseHeld;
+    return {
+      host: "here",
+      get leaseHeld() {
+        return isLeaseHeld();
+      },
+      call: (method: string, params: never, ...options: readonly unknown[]) =>
+        this.#answer(method, [params, ...options], () => written[method]?.(params) ?? null),
+      callAgent: (host: string, method: string, ...said: readonly unknown[]) =>
+        this.#answer(`call ${method}`, [host, ...said], () => null),
+      castAgent: (host: string, method: string, ...said: readonly unknown[]) =>
+        this.#answer(`cast ${method}`, [host, ...said], () => null),
+    };
+  }
+
+  #driver({ lacks = [], capabilities = {} }: StageOptions): unknown {
+    const usual: Record<string, unknown> = {
+      powerState: 1,
+      migrateDiskAndPowerOff: "disk-info",
+      instanceExists: false,
+      instanceOnDisk: false,
+      checkInstanceSharedStorageLocal: { token: 1 },
+    };
+    const offers = {
+      name: "staged",
+      capabilities,
+      rebalancesNodes: false,
+      supports: (method: string) => !lacks.includes(method),
+    };
+    return this.door("driver", offers, (method) => usual[method]);
+  }
+
+  #placement(): unknown {
+    const usual: Record<string, unknown> = {
+      getAllocationsForConsumer: { allocations: ALLOCATIONS },
+      deleteAllocation: true,
+      moveAllocations: true,
+      removeProviderTreeFromInstanceAllocation: true,
+    };
+    return this.door("placement", {}, (method) => usual[method]);
+  }
+
+  #tracker(): ResourceTracker {
+    const written: Record<string, (...said: never[]) => unknown> = {
+      saveMove: ({
+        changes,
+        migrationChanges = {},
+      }: {
+        changes: InstanceChanges;
+        migrationChanges?: MigrationChanges;
+      }) => this.#saveBoth(changes, migrationChanges),
+      dropMoveClaimAtSource: (_: unknown, changes: InstanceChanges) => this.#saveBoth(changes, { status: "confirmed" }),
+      dropMoveClaimAtDestination: (_: unknown, changes: InstanceChanges) =>
+        this.#saveBoth(changes, { status: "reverted" }),
+      saveInstance: (_: unknown, changes: InstanceChanges) => this.#save(changes),
+      instanceClaim: (_: unknown, node: string) => this.#claim({ host: "here", node }, null),
+      rebuildClaim: (_: unknown, node: string) => this.#claim({}, { destNode: node, status: "pre-migrating" }),
+      resizeClaim: (_: unknown, node: string) => this.#claim({}, { destNode: node }),
+    };
+    const nodes = () => new Map([["node", aComputeNode()]]);
+    return this.door("tracker", { nodes }, (method, said) =>
+      written[method]?.(...(said as never[])),
+    ) as ResourceTracker;
+  }
+
+  #claim(changes: InstanceChanges, migration: MigrationChanges | null): unknown {
+    return {
+      instance: this.#save(changes),
+      migration: migration && this.#saveMigration(migration),
+      abort: (...said: readonly unknown[]) => this.#answer("claim.abort", said, () => this.instance),
+    };
+  }
+
+  #save(changes: InstanceChanges): Instance | null {
+    this.instance = this.instance && { ...this.instance, ...changes };
+    return this.instance;
+  }
+
+  #saveMigration(changes: MigrationChanges): Migration | null {
+    this.migration = this.migration && { ...this.migration, ...changes };
+    return this.migration;
+  }
+
+  #saveBoth(instance: InstanceChanges, migration: MigrationChanges) {
+    return { instance: this.#save(instance), migration: this.#saveMigration(migration) };
+  }
+}
+
+type Written = { readonly changes: object };
+type Filters = Readonly<Record<string, unknown>>;
+
+/** The filters by the columns that they are about; by others nothing is left out. */
+const COLUMNS: Readonly<Record<string, string>> = {
+  statuses: "status",
+  migrationTypes: "migrationType",
+  taskStates: "taskState",
+  uuids: "uuid",
+};
+
+function fits(record: object, filters: Filters): boolean {
+  const columns = record as Record<string, unknown>;
+  return Object.entries(filters).every(([name, wanted]) => {
+    const column = COLUMNS[name] ?? name;
+    const value = columns[column];
+    return (
+      !(column in columns) ||
+      typeof wanted === "boolean" ||
+      (Array.isArray(wanted) ? wanted.includes(value) : wanted === value)
+    );
+  });
+}
+
+function difference(first: object, now: Record<string, unknown>): Record<string, unknown> {
+  const before = first as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(now).filter(([field, value]) => before[field] !== value));
+}

@@ -1,0 +1,61 @@
+import type { LiveMigrationOptions } from "../../../../src/virt/move-types.js";
+import { DISKS, FlowStage, REQUEST, type StageOptions } from "./flow-stage.js";
+import { FROM_HERE } from "./staged-move.js";
+
+/** What the destination's driver has made ready. */
+export const READY = { blockMigration: true, sharedInstanceFiles: false, ready: "there" };
+export const OPTIONS = { network: [], blockDevices: DISKS, data: READY };
+export const MESSAGE = { instanceUuid: "vm", migrationId: 7, requestId: REQUEST };
+
+/** What a live migration is given back by on its source. */
+export const BACK = [
+  "placement.getAllocationsForConsumer",
+  "placement.moveAllocations",
+  "driver.rollbackLiveMigrationAtSource",
+] as const;
+
+/** An instance that is to go live from here to `there`, whose agent takes it over when it is asked to. */
+export function stagedLive(options: StageOptions = {}): FlowStage {
+  const stage = new FlowStage({
+    ...options,
+    instance: { taskState: "migrating", ...options.instance },
+    migration: { migrationType: "live-migration", status: "accepted", ...FROM_HERE, ...options.migration },
+  });
+  stage.answers["call pre_live_migration"] = READY;
+  stage.answers["call post_live_migration_at_destination"] = () => takenOver(stage);
+  return stage;
+}
+
+/** The instance is the destination's. */
+export function takenOver(stage: FlowStage): null {
+  stage.instance = stage.instance && { ...stage.instance, host: "there", node: "far", taskState: null };
+  return null;
+}
+
+type Copy = (options: LiveMigrationOptions) => unknown;
+
+export const moves: Copy = ({ postMethod }) => postMethod();
+
+export function recovers(status: "failed" | "cancelled"): Copy {
+  return ({ recoverMethod }) => recoverMethod({ status });
+}
+
+/** Hands the source its message; its driver copies as `copy` says. */
+export async function migrateLive(stage: FlowStage, copy: Copy = moves, data: object = {}): Promise<unknown> {
+  let unexpected: unknown = null;
+  stage.answers["driver.liveMigration"] = async (_: unknown, _dest: string, options: LiveMigrationOptions) => {
+    try {
+      return await copy(options);
+    } catch (error) {
+      // The operation takes it for a driver's error.
+      unexpected = error;
+      throw error;
+    }
+  };
+  const said = { blockMigration: true, sharedInstanceFiles: false, asked: "there", ...data };
+  const failure = await stage.failure("live_migration", { dest: "there", blockMigration: null, data: said });
+  if (unexpected !== null) {
+    throw unexpected;
+  }
+  return failure;
+}

@@ -1,0 +1,33 @@
+import type { AgentServices } from "../../../../src/agent/services.js";
+import { FlowStage, type StageOptions } from "./flow-stage.js";
+
+export interface StartOptions extends StageOptions {
+  readonly compute?: Readonly<Record<string, unknown>>;
+}
+
+/** A start of host `here` before the doors of a {@link FlowStage}; its operations are only asked for. */
+export class StartStage extends FlowStage {
+  readonly services: AgentServices;
+
+  constructor(options: StartOptions = {}) {
+    super(options);
+    const { context, tracker } = this;
+    const outgoing = { has: (uuid: string) => this.outgoing.has(uuid) };
+    const exclusively = async (uuid: string, work: () => Promise<void>) => {
+      this.lines.push(["operations.exclusively", uuid]);
+      await work();
+    };
+    this.services = {
+      ...context,
+      logger: context.runtime.logger,
+      tracker,
+      identity: this.door("identity", { path: "/state/compute_id" }),
+      driverRecord: this.door("driverRecord", { path: "/state/driver" }),
+      metrics: this.door("metrics"),
+      operations: this.door("operations", { outgoing, exclusively }),
+    } as unknown as AgentServices;
+  }
+
+  /** Instances whose live migration this process works on. */
+  readonly outgoing = new Set<string>();
+}

@@ -1,0 +1,62 @@
+import { ProviderMerge } from "../../../../src/agent/tracker/provider-merge.js";
+import { TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
+import type { TrackerOptions, TrackerState } from "../../../../src/agent/tracker/tracker-state.js";
+import type { ComputeNode } from "../../../../src/records/index.js";
+import { FairLock } from "../../../../src/runtime/fair-lock.js";
+import { aComputeNode } from "../../../fixtures/records.js";
+import { FlowStage, type StageOptions } from "./flow-stage.js";
+
+export interface TrackerStageOptions extends StageOptions {
+  readonly options?: Partial<TrackerOptions>;
+  /** The nodes that the tracker knows; default: `node` of host `here`. */
+  readonly nodes?: readonly ComputeNode[];
+}
+
+export const NODE = aComputeNode({ id: 5, uuid: "node-uuid", host: "here", hypervisorHostname: "node" });
+
+const OPTIONS: TrackerOptions = {
+  cpuAllocationRatio: null,
+  ramAllocationRatio: null,
+  diskAllocationRatio: null,
+  initialCpuAllocationRatio: 4,
+  initialRamAllocationRatio: 1,
+  initialDiskAllocationRatio: 1,
+  reservedHostCpus: 0,
+  reservedHostMemoryMb: 0,
+  reservedHostDiskMb: 0,
+  imageTypeExcludeList: [],
+  providerConfigLocation: "/etc/nova/provider_config/",
+  consecutiveBuildServiceDisableThreshold: 10,
+  leanTracking: false,
+  healMovedAllocations: false,
+  exclusiveNames: true,
+  unguardedNodeDelete: false,
+  noNodeUndelete: false,
+  ignoreErroredEvacuations: false,
+};
+
+/** The functions of the tracker of host `here` before the doors of a {@link FlowStage}. */
+export class TrackerStage extends FlowStage {
+  readonly state: TrackerState;
+
+  constructor({ options = {}, nodes = [NODE], ...rest }: TrackerStageOptions = {}) {
+    super(rest);
+    this.state = {
+      context: { ...this.context, localNodeUuid: async () => "local-uuid" },
+      options: { ...OPTIONS, ...options },
+      lock: new FairLock(),
+      nodes: new Map(nodes.map((row) => [row.hypervisorHostname, new TrackedNode(row)])),
+      merge: new ProviderMerge([], this.context.runtime.logger),
+      binding: { serviceId: 3, disabled: false, epoch: 0, keepsComputeIds: true },
+    };
+  }
+
+  /** One that the tracker knows. */
+  node(name = "node"): TrackedNode {
+    const found = this.state.nodes.get(name);
+    if (!found) {
+      throw new TypeError(`the tracker does not know node ${name}`);
+    }
+    return found;
+  }
+}

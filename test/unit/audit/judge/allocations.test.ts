@@ -1,0 +1,290 @@
+import { describe, expect, it, test } from "vitest";
+import {
+  findingsOf,
+  found,
+  inventory,
+  migration,
+  NEED,
+  NOW,
+  node,
+  type Parts,
+  provider,
+  server,
+} from "./a-snapshot.js";
+
+const NFS = provider("nfs", { name: "nfs", inventories: { DISK_GB: inventory(9) }, sharedWith: new Set(["one"]) });
+const GPU = provider("gpu", { name: "gpu", parent: "one", inventories: { VGPU: inventory(4) } });
+const subject = { kind: "server", uuid: "vm", name: "name-vm" };
+const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });
+
+describe("a server that holds what it needs where it is", () => {
+  test.each<[string, Parts]>([
+    ["on its host", { held: { vm: { one: NEED } } }],
+    ["and of what is shared with it", { held: { vm: { one: { VCPU: 1, MEMORY_MB: 512 }, nfs: { DISK_GB: 1 } } } }],
+    ["and of a provider that is not Nova's", { held: { vm: { one: NEED, foreign: { CUSTOM_X: 1 } } } }],
+  ])("%s: nothing is wrong", (_what, parts) => {
+    const providers = [provider("one"), provider("two"), NFS, provider("foreign", { inventories: {} })];
+    expect(findingsOf({ servers: [server("vm", "one")], providers, ...parts })).toEqual([]);
+  });
+});
+
+describe("wrong-provider", () => {
+  it("all that it holds is elsewhere: that goes, and its need is held where it is", () => {
+    expect(findingsOf({ servers: [server("vm", "one")], held: { vm: { two: NEED } } })).toEqual([
+      {
+        code: "wrong-provider",
+        subject,
+        provider: at("two"),
+        explanation: "the server is on node-one (host host-one), and all it holds is on node-two",
+        remedies: [
+          { kind: "drop", consumer: "vm", providers: ["two"] },
+          { kind: "hold", consumer: "vm", provider: "one", amounts: NEED },
+        ],
+        left: null,
+      },
+    ]);
+  });
+
+  it("what it holds there of the tree, and of what is shared with that tree only, goes with it", () => {
+    const shared = { ...NFS, sharedWith: new Set(["two"]) };
+    const child = { ...GPU, parent: "two", root: "two" };
+    const providers = [provider("one"), provider("two"), shared, child];
+    const held = { vm: { two: { VCPU: 1 }, gpu: { VGPU: 1 }, nfs: { DISK_GB: 1 } } };
+    const [finding] = findingsOf({ servers: [server("vm", "one")], providers, held });
+    expect(finding?.remedies[0]).toEqual({ kind: "drop", consumer: "vm", providers: ["two", "gpu", "nfs"] });
+  });
+
+  it("where several providers could serve it, it is left, and says so", () => {
+    const disks = ["d1", "d2"].map((uuid) =>
+      provider(uuid, { name: uuid, parent: "one", inventories: { DISK_GB: inventory(5) } }),
+    );
+    const one = provider("one", { inventories: { VCPU: inventory(8), MEMORY_MB: inventory(4096) } });
+    const parts = { servers: [server("vm", "one")], providers: [one, provider("two"), ...disks] };
+    expect(findingsOf({ ...parts, held: { vm: { two: NEED } } })).toMatchObject([
+      {
+        code: "wrong-provider",
+        remedies: [],
+        left: "which providers of node-one should serve it cannot be told; set its allocations by hand",
+      },
+    ]);
+  });
+
+  it("a server on no host that holds something loses that", () => {
+    const servers = [server("vm", null, { vmState: "shelved_offloaded" })];
+    expect(findingsOf({ servers, held: { vm: { one: NEED, two: NEED } } })).toEqual([
+      {
+        code: "wrong-provider",
+        subject,
+        provider: at("one"),
+        explanation: "the server (shelved_offloaded) has no host, and holds resources of node-one, node-two",
+        remedies: ["one", "two"].map((uuid) => ({ kind: "drop", consumer: "vm", providers: [uuid] })),
+        left: null,
+      },
+    ]);
+    expect(found({ servers })).toEqual([]);
+    const builds = [server("vm", null, { vmState: "building" })];
+    expect(found({ servers: builds, held: { vm: { one: NEED } } })).toEqual([]);
+  });
+});
+
+describe("doubled-allocation", () => {
+  const parts = { servers: [server("vm", "one")], held: { vm: { one: NEED, two: NEED } } };
+
+  it("what it holds elsewhere goes", () => {
+    expect(findingsOf(parts)).toEqual([
+      {
+        code: "doubled-allocation",
+        subject,
+        provider: at("two"),
+        explanation:
+          "the server is on node-one (host host-one) and holds resources there; it holds them on node-two, too, " +
+          "and no migration is under way that explains it",
+        remedies: [{ kind: "drop", consumer: "vm", providers: ["two"] }],
+        left: null,
+      },
+    ]);
+  });
+
+  it("on several nodes it is a finding each, in the order of their uuids", () => {
+    const nodes = ["one", "two", "three"].map((uuid) => node(uuid));
+    const providers = ["one", "two", "three"].map((uuid) => provider(uuid));
+    const held = { vm: { two: NEED, three: NEED, one: NEED } };
+    const findings = findingsOf({ servers: parts.servers, nodes, providers, held });
+    expect(findings.map((each) => each.provider?.uuid)).toEqual(["three", "two"]);
+  });
+
+  test.each<[string, Parts, readonly string[]]>([
+    ["a Pike move that waits for its confirmation", { migrations: [migration("vm", "finished")] }, []],
+    ["a move that was confirmed", { migrations: [migration("vm", "confirmed")] }, ["doubled-allocation vm"]],
+    [
+      "an evacuation that is done",
+      { migrations: [migration("vm", "done", { type: "evacuation" })] },
+      ["unfinished-evacuation vm"],
+    ],
+    [
+      "an evacuation that failed",
+      { migrations: [migration("vm", "error", { type: "evacuation" })] },
+      ["doubled-allocation vm"],
+    ],
+    [
+      "an evacuation from elsewhere",
+      { migrations: [migration("vm", "done", { type: "evacuation", sourceHost: "x", sourceNode: "x" })] },
+      ["doubled-allocation vm"],
+    ],
+  ])("%s", (_what, more, expected) => {
+    const vmState = more.migrations?.[0]?.status === "finished" ? "resized" : "active";
+    const servers = [server("vm", "two", { vmState })];
+    expect(found({ ...parts, ...more, servers })).toEqual(expected);
+  });
+
+  it("an evacuation explains what is held of a node that is gone by its name", () => {
+    const servers = [server("vm", "two")];
+    const migrations = [migration("vm", "done", { type: "evacuation" })];
+    const nodes = [node("two")];
+    expect(found({ servers, migrations, nodes, held: parts.held })).toEqual([
+      "provider-without-node one",
+      "unfinished-evacuation vm",
+    ]);
+    const elsewhere = migrations.map((each) => ({ ...each, sourceNode: "node-x" }));
+    expect(found({ servers, migrations: elsewhere, nodes, held: parts.held })).toContain("doubled-allocation vm");
+  });
+});
+
+describe("missing-allocation", () => {
+  const lacking = (more: Parts = {}) => findingsOf({ servers: [server("vm", "one")], ...more });
+
+  it("a server that holds nothing: its owner and its need", () => {
+    expect(lacking()).toEqual([
+      {
+        code: "missing-allocation",
+        subject,
+        provider: at("one"),
+        explanation:
+          "the server is on node-one (host host-one) and holds nothing there; it needs VCPU 1, MEMORY_MB 512, DISK_GB 1",
+        remedies: [
+          { kind: "own", consumer: "vm", projectId: "project", userId: "user" },
+          { kind: "hold", consumer: "vm", provider: "one", amounts: NEED },
+        ],
+        left: null,
+      },
+    ]);
+  });
+
+  it("the root comes before its children, where both offer a class", () => {
+    const providers = [provider("one"), provider("two"), provider("numa", { name: "numa", parent: "one" })];
+    expect(lacking({ providers })[0]?.remedies.slice(1)).toEqual([
+      { kind: "hold", consumer: "vm", provider: "one", amounts: NEED },
+    ]);
+  });
+
+  it("each class where the one provider is that offers it: the root, else its tree, else what is shared", () => {
+    const { VCPU, MEMORY_MB } = provider("one").inventories;
+    const one = provider("one", { inventories: { ...(VCPU ? { VCPU } : {}) } });
+    const numa = provider("numa", {
+      name: "numa",
+      parent: "one",
+      inventories: { ...(MEMORY_MB ? { MEMORY_MB } : {}) },
+    });
+    const [finding] = lacking({ providers: [one, provider("two"), numa, NFS] });
+    expect(finding?.remedies.slice(1)).toEqual([
+      { kind: "hold", consumer: "vm", provider: "one", amounts: { VCPU: 1 } },
+      { kind: "hold", consumer: "vm", provider: "numa", amounts: { MEMORY_MB: 512 } },
+      { kind: "hold", consumer: "vm", provider: "nfs", amounts: { DISK_GB: 1 } },
+    ]);
+  });
+
+  const BY_HAND = "what it should hold, and where, cannot be told; set its allocations by hand";
+  const specs = (extraSpecs: Readonly<Record<string, string>>) => ({
+    flavor: { ...server("vm", "one").flavor, extraSpecs },
+  });
+
+  test.each<[string, Parts]>([
+    ["nobody offers it", { providers: [provider("one", { inventories: { VCPU: inventory(8) } }), provider("two")] }],
+    ["its CPUs may be of two classes", { servers: [server("vm", "one", specs({ "hw:cpu_policy": "mixed" }))] }],
+    ["its owner is not known", { servers: [server("vm", "one", { userId: null })] }],
+  ])("where %s, it is left", (_what, more) => {
+    expect(lacking(more)).toMatchObject([{ code: "missing-allocation", remedies: [], left: BY_HAND }]);
+  });
+
+  test.each<[string, Parts["servers"]]>([
+    [
+      "needs nothing",
+      [server("vm", "one", { flavor: { ...server("", null).flavor, vcpus: 0, memoryMb: 0, rootGb: 0 } })],
+    ],
+    ["builds", [server("vm", "one", { vmState: "building" })]],
+    ["is being moved", [server("vm", "one", { taskState: "migrating" })]],
+    ["is in a cell that does not answer", [server("vm", "one", { status: "UNKNOWN" })]],
+    ["is on a node that is not known", [server("vm", "three")]],
+    ["is on a node of another host", [server("vm", "one", { host: "host-two" })]],
+  ])("one that %s is not judged", (_what, servers = []) => {
+    expect(lacking({ servers })).toEqual([]);
+  });
+
+  it("one on a node without a provider is not judged, but the node", () => {
+    expect(found({ servers: [server("vm", "one")], providers: [provider("two")] })).toEqual([
+      "node-without-provider one",
+    ]);
+  });
+
+  it("a move that is under way, or has just ended, keeps it from being judged", () => {
+    expect(
+      found({ servers: [server("vm", "one")], migrations: [migration("vm", "migrating", { changedAt: NOW })] }),
+    ).toEqual([]);
+    const ended = (changedAt: number) => [migration("vm", "reverted", { changedAt })];
+    expect(lacking({ migrations: ended(NOW - 60_000) })).toEqual([]);
+    expect(lacking({ migrations: ended(NOW - 60_001) })).toHaveLength(1);
+  });
+});
+
+describe("missing-allocation of a move that waits for its confirmation", () => {
+  const resized = [server("vm", "two", { vmState: "resized" })];
+  const moves = (more: Parameters<typeof migration>[2] = {}) => [migration("vm", "finished", more)];
+  const held = { vm: { two: NEED } };
+  const what = "migration 7 of server name-vm waits for its confirmation, and nothing is held on its source node-one";
+
+  it("its source is held for the migration again", () => {
+    expect(findingsOf({ servers: resized, migrations: moves(), held })).toEqual([
+      {
+        code: "missing-allocation",
+        subject: { kind: "migration", uuid: "move", name: "migration 7" },
+        provider: at("one"),
+        explanation: what,
+        remedies: [
+          { kind: "own", consumer: "move", projectId: "project", userId: "user" },
+          { kind: "hold", consumer: "move", provider: "one", amounts: NEED },
+        ],
+        left: null,
+      },
+    ]);
+  });
+
+  it("of a resize the API does not tell what that was", () => {
+    expect(findingsOf({ servers: resized, migrations: moves({ type: "resize" }), held })).toMatchObject([
+      {
+        explanation: `${what.replace("migration 7", "resize 7")}; what the old flavor needs is not told by the API`,
+        remedies: [],
+        left: "what it should hold, and where, cannot be told; set its allocations by hand",
+      },
+    ]);
+  });
+
+  test.each<[string, Parts]>([
+    ["the migration holds it", { held: { ...held, move: { one: NEED } } }],
+    ["the server itself holds it, the Pike way", { held: { vm: { one: NEED, two: NEED } } }],
+    ["the source is the same host", { migrations: moves({ sourceHost: "host-two", sourceNode: "node-two" }) }],
+    ["the API does not tell the migration's uuid", { migrations: moves({ uuid: null }) }],
+    ["the source is gone", { migrations: moves({ sourceHost: "x", sourceNode: "x" }) }],
+    ["the move is confirmed", { migrations: moves({ status: "confirmed" }) }],
+  ])("%s: nothing is missing", (_what, more) => {
+    expect(found({ servers: resized, migrations: moves(), held, ...more })).toEqual([]);
+  });
+
+  it("a source without a provider says only that", () => {
+    const providers = [provider("two")];
+    expect(found({ servers: resized, migrations: moves(), held, providers })).toEqual(["node-without-provider one"]);
+  });
+
+  it("a server that holds nothing at all lacks its own", () => {
+    expect(found({ servers: resized, migrations: moves() })).toEqual(["missing-allocation vm"]);
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it, test } from "vitest";
+import { findingsOf, migration, NEED, NOW, node, type Parts, server } from "./a-snapshot.js";
+
+const subject = { kind: "server", uuid: "vm", name: "name-vm" };
+const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });
+
+describe("unfinished-migration", () => {
+  const moved = (status: string, more: Parts = {}) =>
+    findingsOf({
+      servers: [server("vm", "two")],
+      migrations: [migration("vm", status)],
+      held: { vm: { two: NEED }, move: { one: NEED } },
+      ...more,
+    });
+
+  it("one that has ended and holds something still: that goes", () => {
+    expect(moved("confirmed")).toEqual([
+      {
+        code: "unfinished-migration",
+        subject: { kind: "migration", uuid: "move", name: "migration 7" },
+        provider: at("one"),
+        explanation: "migration 7 of server name-vm has ended (confirmed) and still holds resources of node-one",
+        remedies: [{ kind: "clear", consumer: "move" }],
+        left: null,
+      },
+    ]);
+  });
+
+  it("what the server lacks at home is given back to it", () => {
+    const servers = [server("vm", "one")];
+    const held = { move: { one: NEED } };
+    expect(moved("error", { servers, held })).toMatchObject([
+      {
+        code: "unfinished-migration",
+        explanation:
+          "migration 7 of server name-vm has ended (error) and still holds what the server needs on node-one",
+        remedies: [{ kind: "take-over", consumer: "vm", from: "move" }],
+      },
+    ]);
+    const both = { vm: { two: NEED }, move: { one: NEED } };
+    expect(moved("error", { servers, held: both }).map(({ code }) => code)).toEqual(["unfinished-migration"]);
+  });
+
+  test.each<[string, Parts["held"]]>([
+    ["not all of it", { move: { one: { VCPU: 1 } } }],
+    ["something elsewhere", { move: { one: NEED, two: NEED } }],
+  ])("a migration that holds %s owes nothing", (_what, held = {}) => {
+    const codes = moved("error", { servers: [server("vm", "one")], held }).map(({ code }) => code);
+    expect(codes).toEqual(["missing-allocation", "unfinished-migration"]);
+  });
+
+  it("one that waits for its confirmation owes nothing, whatever it holds", () => {
+    const servers = [server("vm", "two", { vmState: "resized" })];
+    const migrations = [migration("vm", "finished")];
+    const codes = moved("finished", { servers, migrations, held: { move: { two: NEED } } }).map(({ code }) => code);
+    expect(codes).toEqual(["missing-allocation"]);
+  });
+
+  it("one of a server that is gone", () => {
+    expect(moved("error", { servers: [], held: { move: { one: NEED } } })).toMatchObject([
+      { explanation: "migration 7 of a server that is gone has ended (error) and still holds resources of node-one" },
+    ]);
+    expect(moved("migrating", { servers: [], held: { move: { one: NEED } } })).toEqual([]);
+  });
+
+  it("not while the server does something", () => {
+    expect(moved("confirmed", { servers: [server("vm", "two", { taskState: "rebooting" })] })).toEqual([]);
+  });
+
+  it("one that nothing drives any more: left, with who has to be started", () => {
+    const migrations = [migration("vm", "migrating", { changedAt: NOW - 300_001 })];
+    expect(moved("", { migrations })).toEqual([
+      {
+        code: "unfinished-migration",
+        subject: { kind: "migration", uuid: "move", name: "migration 7" },
+        provider: null,
+        explanation: "migration 7 of server name-vm is migrating, and nothing has been done about it for minutes",
+        remedies: [],
+        left: "restart nova-compute on host-one and host-two, and look again",
+      },
+    ]);
+    const early = [migration("vm", "accepted", { type: "evacuation", changedAt: 0, destHost: null, uuid: null })];
+    expect(moved("", { migrations: early, held: {} })).toMatchObject([
+      { code: "unfinished-evacuation", subject, left: "restart nova-compute on host-one, and look again" },
+    ]);
+  });
+
+  test.each<[string, Parts]>([
+    ["it changed minutes ago", { migrations: [migration("vm", "migrating", { changedAt: NOW - 300_000 })] }],
+    ["its server is on the move", { servers: [server("vm", "two", { taskState: "migrating" })] }],
+    ["its server builds", { servers: [server("vm", "two", { vmState: "building" })] }],
+    ["its cell does not answer", { servers: [server("vm", "two", { status: "UNKNOWN" })] }],
+    [
+      "it waits for its confirmation",
+      { servers: [server("vm", "two", { vmState: "resized" })], migrations: [migration("vm", "finished")] },
+    ],
+  ])("not when %s", (_what, more) => {
+    expect(moved("migrating", more)).toEqual([]);
+  });
+});
+
+describe("unfinished-evacuation", () => {
+  const evacuated = (nodes: Parts["nodes"] = []) =>
+    findingsOf({
+      nodes,
+      servers: [server("vm", "two")],
+      migrations: [migration("vm", "done", { type: "evacuation" })],
+      held: { vm: { one: NEED, two: NEED } },
+    });
+  const text =
+    "the server was evacuated from host host-one to host-two (evacuation 7, done) and still holds resources of node-one";
+
+  it("its old host is down: what is held there goes", () => {
+    expect(evacuated([node("one", { serviceUp: false }), node("two")])).toEqual([
+      {
+        code: "unfinished-evacuation",
+        subject,
+        provider: at("one"),
+        explanation: text,
+        remedies: [{ kind: "drop", consumer: "vm", providers: ["one"] }],
+        left: null,
+      },
+    ]);
+  });
+
+  it("its old host is up: it has to clean up itself", () => {
+    expect(evacuated([node("one"), node("two")])).toMatchObject([
+      {
+        explanation: text,
+        remedies: [],
+        left: "host host-one is up, and may still have the guest: restart its nova-compute, which cleans up",
+      },
+    ]);
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { lostDeletes } from "../../../chaos/oracle/deletes.js";
+import { addInstance, memoryStore, uuidOf } from "../../cluster/store/support.js";
+
+const SERVER = uuidOf(1);
+
+test.each([
+  [["delete"], true],
+  [["delete", "lock", "unlock"], true],
+  [["delete", "reboot"], false],
+])("a delete that has failed, of a server to which %j was done: asked for again: %s", async (actions, again) => {
+  const { store } = await memoryStore();
+  addInstance(store, SERVER, { vmState: "error", taskState: null });
+  for (const action of actions) {
+    const request = { instanceUuid: SERVER, requestId: `req-${action}` };
+    store.actions.start({ action, ...request, userId: null, projectId: null });
+    const event = store.actions.startEvent({ ...request, event: "any", host: null });
+    store.actions.finishEvent(event ?? expect.unreachable(), { result: "Error" });
+  }
+  const asked: string[] = [];
+  const snapshot = { store, now: 0, guests: [], held: new Map(), providers: new Map() };
+  const found = lostDeletes(snapshot, new Set([SERVER]), (uuid) => asked.push(uuid));
+  expect(found).toMatchObject([{ subject: SERVER }]);
+  expect(asked).toEqual(again ? [SERVER] : []);
+});

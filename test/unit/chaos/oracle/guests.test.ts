@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { POWER_STATES } from "../../../../src/records/index.js";
+import { wrongGuests } from "../../../chaos/oracle/guests.js";
+import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../cluster/store/support.js";
+
+const SERVER = uuidOf(1);
+const { running, paused, shutdown, suspended } = POWER_STATES;
+const STATES = { [running]: "running", [paused]: "paused", [shutdown]: "shutoff", [suspended]: "suspended" } as const;
+
+test.each([
+  ["suspended", shutdown, "suspend, shelve!", "right"],
+  ["suspended", shutdown, "suspend, shelve", "wrong"],
+  ["suspended", shutdown, "shelve!, suspend", "wrong"],
+  ["suspended", running, "suspend, resume!, shelve!", "right"],
+  ["suspended", running, "suspend, shelve!", "wrong"],
+  ["active", paused, "create, pause!, lock", "right"],
+  ["active", paused, "create, pause!, reboot", "wrong"],
+  ["paused", running, "pause, unpause!", "right"],
+  // These are what _sync_power_states puts right.
+  ["active", shutdown, "create, stop!", "wrong"],
+  ["active", suspended, "create, suspend!", "wrong"],
+] as const)("%s, power %i, after %s: %s", async (vmState, powerState, done, judged) => {
+  const { store } = await memoryStore();
+  const { host, hypervisorHostname: node, id: computeId } = addNode(store, addService(store));
+  addInstance(store, SERVER, { host, node, computeId, vmState, powerState });
+  for (const deed of done.split(", ")) {
+    const action = deed.replace("!", "");
+    const request = { instanceUuid: SERVER, requestId: `req-${action}` };
+    store.actions.start({ action, ...request, userId: null, projectId: null });
+    const event = store.actions.startEvent({ ...request, event: "any", host: null });
+    store.actions.finishEvent(event ?? expect.unreachable(), { result: deed === action ? "Success" : "Error" });
+  }
+  const guest = { host, uuid: SERVER, state: STATES[powerState], power: powerState, leftBehind: false };
+  const found = wrongGuests({ store, now: 0, guests: [guest], held: new Map(), providers: new Map() });
+  expect(found).toHaveLength(judged === "right" ? 0 : 1);
+});

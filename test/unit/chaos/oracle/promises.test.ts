@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import { type Asked, askedOf, type Told } from "../../../chaos/oracle/asked.js";
+import { wrongFlavors } from "../../../chaos/oracle/flavors.js";
+import { wrongStates } from "../../../chaos/oracle/last-words.js";
+import { brokenPromises } from "../../../chaos/oracle/promises.js";
+import type { Snapshot } from "../../../chaos/oracle/snapshot.js";
+import { addInstance, FLAVOR, memoryStore, uuidOf } from "../../cluster/store/support.js";
+
+const SERVER = uuidOf(1);
+
+function snapshotOf(store: Store): Snapshot {
+  return { store, now: 0, guests: [], held: new Map(), providers: new Map() };
+}
+
+function asked(what: string, given: Partial<Asked> = {}): Asked {
+  return { what, server: SERVER, outcome: "done", requestId: null, flavor: null, ...given };
+}
+
+/** Events with which actions end. */
+const EVENTS: Readonly<Record<string, string>> = {
+  resize: "compute_finish_resize",
+  revertResize: "compute_finish_revert_resize",
+  "live-migration": "compute_live_migration",
+};
+
+/** An action of the server's, which has ended unless `result` is null. */
+function act(store: Store, action: string, requestId: string, result: "Success" | "Error" | null = "Success"): void {
+  store.actions.start({ action, instanceUuid: SERVER, requestId, userId: null, projectId: null });
+  const id = store.actions.startEvent({ instanceUuid: SERVER, event: EVENTS[action] ?? "any", host: null, requestId });
+  if (id !== null && result !== null) {
+    store.actions.finishEvent(id, { result });
+  }
+}
+
+describe("a server that was acknowledged", () => {
+  it("is there until somebody asks for its end", async () => {
+    const { store } = await memoryStore();
+    const created = asked("create");
+    expect(brokenPromises(snapshotOf(store), [created])).toMatchObject([
+      { what: expect.stringContaining("no record") },
+    ]);
+    expect(brokenPromises(snapshotOf(store), [created, asked("delete", { outcome: "unknown" })])).toEqual([]);
+    addInstance(store, SERVER);
+    expect(brokenPromises(snapshotOf(store), [created])).toEqual([]);
+    store.instances.destroy(SERVER);
+    expect(brokenPromises(snapshotOf(store), [created, asked("delete", { outcome: "refused" })])).toMatchObject([
+      { subject: SERVER, what: expect.stringContaining("nobody asked") },
+    ]);
+    expect(brokenPromises(snapshotOf(store), [created, asked("delete")])).toEqual([]);
+  });
+});
+
+describe("an action", () => {
+  it.each([
+    ["was acknowledged, and has ended", "done", "Success", null],
+    ["was acknowledged, and has failed, as its user can see", "done", "Error", null],
+    ["was acknowledged, and never ends", "done", null, /its action never ended/],
+    ["was acknowledged, and is not known", "done", undefined, /no action tells of it/],
+    ["was refused, and has a record", "refused", "Success", /was refused, and has the action/],
+    ["was refused, and has none", "refused", undefined, null],
+    ["was not answered", "unknown", undefined, null],
+  ] as const)("that %s", async (_name, outcome, result, reason) => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER);
+    if (result !== undefined) {
+      act(store, "stop", "req-1", result);
+    }
+    const found = brokenPromises(snapshotOf(store), [asked("os-stop", { outcome, requestId: "req-1" })], {
+      nobodyDies: true,
+    });
+    expect(found.map(({ what }) => what)).toEqual(reason === null ? [] : [expect.stringMatching(reason)]);
+  });
+
+  it.each([
+    ["stop", "stopped", []],
+    ["stop", "active", [expect.objectContaining({ what: "its stop of req-1 ended well, and it is active" })]],
+    ["live-migration", "paused", []],
+    ["lock", "error", []],
+  ] as const)("%s that ended well may leave a server %s", async (action, vmState, expected) => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER, { vmState, taskState: null });
+    act(store, action, "req-1");
+    expect(wrongStates(snapshotOf(store))).toEqual(expected);
+  });
+
+  it("is over with its last event, when all its events went well", async () => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER, { vmState: "active", taskState: null });
+    store.actions.start({ action: "migrate", instanceUuid: SERVER, requestId: "req-1", userId: null, projectId: null });
+    const event = (name: string) =>
+      store.actions.startEvent({ instanceUuid: SERVER, event: name, host: null, requestId: "req-1" }) ?? 0;
+    store.actions.finishEvent(event("cold_migrate"), { result: "Success" });
+    expect(wrongStates(snapshotOf(store))).toEqual([]);
+    store.actions.finishEvent(event("compute_finish_resize"), { result: "Success" });
+    expect(wrongStates(snapshotOf(store))).toHaveLength(1);
+    event("compute_finish_resize");
+    expect(wrongStates(snapshotOf(store))).toEqual([]);
+  });
+
+  it("tells by a fault why a server is in error, although it ended well", async () => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER, { vmState: "error", taskState: null });
+    act(store, "start", "req-1");
+    expect(wrongStates(snapshotOf(store))).toHaveLength(1);
+    store.instances.addFault({ instanceUuid: SERVER, code: 500, message: "no", details: null, host: null });
+    expect(wrongStates(snapshotOf(store))).toEqual([]);
+  });
+
+  it("leaves any state when it failed, and a guest may stop when its host has lost its power", async () => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER, { vmState: "stopped", taskState: null });
+    act(store, "start", "req-1");
+    expect(wrongStates(snapshotOf(store))).toHaveLength(1);
+    expect(wrongStates(snapshotOf(store), { powerLoss: true })).toEqual([]);
+    act(store, "lock", "req-3");
+    expect(wrongStates(snapshotOf(store))).toHaveLength(1);
+    act(store, "start", "req-2", "Error");
+    expect(wrongStates(snapshotOf(store))).toEqual([]);
+  });
+});
+
+describe("a flavor", () => {
+  const resize = (flavor: string, requestId: string | null, outcome: Asked["outcome"] = "done") =>
+    asked("resize", { flavor, requestId, outcome });
+
+  it.each([
+    ["as it was created", [], "1", true],
+    ["another one than it was created with", [], "2", false],
+    ["that of its resize", [["resize", "req-1"]], "2", true],
+    ["the old one after its resize", [["resize", "req-1"]], "1", false],
+    [
+      "the old one after a revert",
+      [
+        ["resize", "req-1"],
+        ["revertResize", "req-2"],
+      ],
+      "1",
+      true,
+    ],
+    [
+      "the new one after a revert",
+      [
+        ["resize", "req-1"],
+        ["revertResize", "req-2"],
+      ],
+      "2",
+      false,
+    ],
+    [
+      "the old one after a confirmation",
+      [
+        ["resize", "req-1"],
+        ["confirmResize", "req-2"],
+      ],
+      "1",
+      false,
+    ],
+    ["the old one when the resize failed", [["resize", "req-1", "Error"]], "1", true],
+    ["the new one when the resize failed", [["resize", "req-1", "Error"]], "2", true],
+    ["one that nobody asked for", [["resize", "req-1", "Error"]], "3", false],
+    ["that of a resize whose answer was lost", [["resize", "req-9"]], "4", true],
+  ] as const)("is %s", async (_name, actions, flavorid, right) => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER, { flavor: { ...FLAVOR, flavorid } });
+    for (const [action, requestId, result = "Success"] of actions) {
+      act(store, action, requestId, result as "Success" | "Error");
+    }
+    const all = [asked("create", { flavor: "1" }), resize("2", "req-1"), resize("4", null, "unknown")];
+    expect(wrongFlavors(snapshotOf(store), all)).toHaveLength(right ? 0 : 1);
+  });
+});
+
+describe("what was asked", () => {
+  const told = (status: number, body: unknown = {}): Told => ({ status, body, requestId: "req-1" });
+
+  it.each([
+    [
+      { method: "POST", path: "/servers", body: { server: { flavorRef: "2" } } },
+      told(202, { server: { id: SERVER } }),
+      asked("create", { flavor: "2", requestId: "req-1" }),
+    ],
+    [{ method: "POST", path: "/servers", body: { server: {} } }, null, null],
+    [{ method: "DELETE", path: `/servers/${SERVER}` }, told(204), asked("delete", { requestId: "req-1" })],
+    [
+      { method: "DELETE", path: `/servers/${SERVER}` },
+      told(404),
+      asked("delete", { outcome: "unknown", requestId: "req-1" }),
+    ],
+    [
+      { method: "POST", path: `/servers/${SERVER}/action`, body: { resize: { flavorRef: "3" } } },
+      told(409),
+      asked("resize", { outcome: "refused", flavor: "3", requestId: "req-1" }),
+    ],
+    [{ method: "GET", path: "/os-services" }, told(200), null],
+  ])("of %j", (sent, answer, expected) => {
+    expect(askedOf(sent, answer)).toEqual(expected);
+  });
+});

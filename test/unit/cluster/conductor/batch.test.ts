@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { Batch } from "../../../../src/cluster/conductor/batch.js";
+import type { Message } from "../../../../src/cluster/conductor/read-frame.js";
+
+const WRITE = "service_report_state";
+const READ = "instances_by_host";
+
+function messages(...methods: readonly string[]): Message[] {
+  return methods.map((method, id) => ({ kind: "request", request: { id, method, params: {}, meta: {} } }));
+}
+
+/** Carries a batch out, and says what was done in which transaction. */
+function carriedOut(batch: readonly Message[], options: { commits?: boolean; due?: boolean } = {}) {
+  const log: string[] = [];
+  const store = {
+    transaction: <T>(work: () => T): T => {
+      log.push("begin");
+      const result = work();
+      if (options.commits === false) {
+        log.push("undone");
+        throw new Error("the disk is full");
+      }
+      log.push("commit");
+      return result;
+    },
+  };
+  const carrier = new Batch(store, batch, (message) => {
+    const id = message.kind === "request" ? message.request.id : null;
+    log.push(String(id));
+    return { jsonrpc: "2.0", id: id ?? null, result: null };
+  });
+  while (!carrier.done) {
+    carrier.goOn({ due: options.due ?? false });
+  }
+  return { log: log.join(" "), answered: carrier.responses.length };
+}
+
+it("writes that follow each other are one transaction, and nothing else is", () => {
+  expect(carriedOut(messages(WRITE, WRITE, WRITE, READ, WRITE, "host_lease", WRITE, WRITE))).toEqual({
+    log: "begin 0 1 2 commit 3 4 5 begin 6 7 commit",
+    answered: 8,
+  });
+});
+
+it("a transaction ends when others are due", () => {
+  expect(carriedOut(messages(WRITE, WRITE, WRITE), { due: true }).log).toBe("begin 0 commit begin 1 commit 2");
+});
+
+it("what cannot be stored together is tried one by one", () => {
+  expect(carriedOut(messages(WRITE, WRITE, READ, WRITE, WRITE), { commits: false })).toEqual({
+    log: "begin 0 1 undone 0 1 2 3 4",
+    answered: 5,
+  });
+});

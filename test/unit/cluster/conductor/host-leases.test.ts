@@ -1,0 +1,267 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { HostLeases } from "../../../../src/cluster/conductor/host-leases.js";
+import type { AgentIdentity, Session } from "../../../../src/cluster/conductor/session.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import { HostLeaseHeld } from "../../../../src/conductor/errors.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
+
+const TTL = 10_000;
+const HOST = "devstack1";
+const agent = (bootId: string, machine = "m"): AgentIdentity => ({ bootId, pid: bootId.length, machine, version: "v" });
+const ONE = agent("one");
+const THREE = agent("three");
+
+let runtime: ReturnType<typeof createVirtualRuntime>;
+let store: Store;
+let leases: HostLeases;
+let holders: unknown[];
+
+beforeEach(() => {
+  runtime = createVirtualRuntime();
+  store = emptyStore({ runtime });
+  holders = [];
+  leases = anew();
+});
+
+/** A control plane that starts over the same state. */
+function anew(): HostLeases {
+  return new HostLeases(store, runtime.clock, TTL, (host, pid) => holders.push([host, pid]));
+}
+
+/** A connection, and what it was told. */
+function connection() {
+  const notified: unknown[] = [];
+  const session = {
+    lastHeard: runtime.clock.monotonic(),
+    notify: (method: string, params: object) => notified.push([method, params]),
+  };
+  return { session: session as unknown as Session & { lastHeard: number }, notified };
+}
+
+function refusalOf(work: () => unknown): HostLeaseHeld {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof HostLeaseHeld) {
+      return error;
+    }
+    throw error;
+  }
+  return expect.fail("it was not refused");
+}
+
+describe("the lease of a host", () => {
+  test("is its first taker's, stored with who that is and since when", () => {
+    const { session } = connection();
+    const { epoch, loser } = leases.acquire(HOST, session, ONE);
+    expect(loser).toBeUndefined();
+    expect(leases.holder(HOST)).toBe(session);
+    expect(leases.holder("devstack2")).toBeUndefined();
+    expect(store.leases.epoch(HOST)).toBe(epoch);
+    const now = runtime.clock.now();
+    const lease = { host: HOST, bootId: "one", pid: 3, machine: "m", acquiredAt: now, seenAt: now };
+    expect(store.leases.list()).toEqual([lease]);
+    expect(holders).toEqual([[HOST, 3]]);
+  });
+
+  test("stays the same boot's on a new connection: same epoch and time, and the old connection is told", async () => {
+    const [old, young] = [connection(), connection()];
+    const { epoch } = leases.acquire(HOST, old.session, ONE);
+    const [{ acquiredAt } = { acquiredAt: -1 }] = store.leases.list();
+    await runtime.advance(500);
+    expect(leases.acquire(HOST, young.session, ONE)).toEqual({ epoch, loser: old.session });
+    expect(store.leases.list()).toMatchObject([{ acquiredAt, seenAt: acquiredAt + 500 }]);
+    const reason = `the agent with pid 3 and boot id one took host ${HOST}`;
+    expect(old.notified).toEqual([["lease_lost", { host: HOST, reason }]]);
+    expect(young.notified).toEqual([]);
+    expect(leases.acquire(HOST, young.session, ONE).loser).toBeUndefined();
+    expect(young.notified).toEqual([]);
+  });
+
+  test("of an earlier release has no epoch, and gets one", () => {
+    const { session } = connection();
+    store.leases.put({ host: HOST, bootId: "one", pid: 3, machine: "m", acquiredAt: 1, seenAt: 1 });
+    leases = anew();
+    const { epoch } = leases.acquire(HOST, session, ONE);
+    expect(epoch).toBeGreaterThan(0);
+    expect(store.leases.list()).toMatchObject([{ acquiredAt: 1 }]);
+  });
+
+  test("is refused to others while its holder is connected, however long it is silent, and whatever they know", async () => {
+    const { session } = connection();
+    leases.acquire(HOST, session, ONE);
+    await runtime.advance(5 * TTL);
+    const refused = refusalOf(() => leases.acquire(HOST, connection().session, THREE, "one"));
+    expect(refused.data).toEqual({
+      host: HOST,
+      bootId: "one",
+      pid: 3,
+      machine: "m",
+      seenAgo: 5 * TTL,
+      connected: true,
+      freeIn: null,
+    });
+    expect(refused.message).toBe(
+      `host ${HOST} is held by another live agent: pid 3 on machine m, boot id one, last seen 50.0 s ago. ` +
+        "Stop that agent, or start this one with another --host",
+    );
+    expect(() => leases.refuseOthers(HOST, "three")).toThrow(HostLeaseHeld);
+    expect(() => leases.refuseOthers(HOST, undefined)).toThrow(HostLeaseHeld);
+    expect(() => leases.refuseOthers(HOST, "one")).not.toThrow();
+    expect(() => leases.refuseOthers("devstack2", "three")).not.toThrow();
+  });
+
+  test("goes to the next with a greater epoch when its time without a connection is over", async () => {
+    const { session } = connection();
+    const { epoch } = leases.acquire(HOST, session, ONE);
+    await runtime.advance(1_000);
+    session.lastHeard = runtime.clock.monotonic() - 200;
+    leases.sessionEnded(session);
+    expect(leases.holder(HOST)).toBeUndefined();
+    expect(store.leases.list()).toMatchObject([{ bootId: "one", seenAt: runtime.clock.now() - 200 }]);
+    await runtime.advance(TTL - 1);
+    const refused = refusalOf(() => leases.acquire(HOST, connection().session, THREE));
+    expect(refused.data).toMatchObject({ connected: false, freeIn: 1, seenAgo: TTL + 199 });
+    expect(refused.message).toContain(
+      "last seen 10.2 s ago (if it does not come back, the host is free in 0.0 s). Stop that agent",
+    );
+    await runtime.advance(1);
+    expect(leases.acquire(HOST, connection().session, THREE).epoch).toBeGreaterThan(epoch);
+    expect(holders).toEqual([
+      [HOST, 3],
+      [HOST, null],
+      [HOST, 5],
+    ]);
+  });
+
+  test.each([
+    [TTL - 1, TTL],
+    [TTL, 0],
+    [TTL + 5, 0],
+  ])("of a connection that had been silent for %i ms runs for %i more", async (silence, more) => {
+    const { session } = connection();
+    leases.acquire(HOST, session, ONE);
+    await runtime.advance(silence);
+    leases.sessionEnded(session);
+    expect(leases.describe(HOST)?.freeIn ?? 0).toBe(more);
+  });
+
+  test("ends at once for who knows on the same machine that the holder is dead", () => {
+    for (const [taker, dead, goes] of [
+      [agent("three", "other"), "one", false],
+      [THREE, "two", false],
+      [THREE, undefined, false],
+      [THREE, "one", true],
+    ] as const) {
+      const { session } = connection();
+      leases.acquire(HOST, session, ONE);
+      leases.sessionEnded(session);
+      const acquire = () => leases.acquire(HOST, connection().session, taker, dead);
+      if (goes) {
+        expect(acquire().loser).toBeUndefined();
+      } else {
+        expect(acquire).toThrow(HostLeaseHeld);
+      }
+    }
+  });
+
+  test("is given back by its holder only", () => {
+    leases.acquire(HOST, connection().session, ONE);
+    expect(leases.release(HOST, "three")).toBe(false);
+    expect(leases.release("devstack2", "one")).toBe(false);
+    expect(store.leases.list()).toHaveLength(1);
+    expect(leases.release(HOST, "one")).toBe(true);
+    expect(store.leases.list()).toEqual([]);
+    expect([leases.holder(HOST), leases.describe(HOST)]).toEqual([undefined, null]);
+    expect(holders).toEqual([
+      [HOST, 3],
+      [HOST, null],
+    ]);
+  });
+
+  test("outlives a restart of the control plane by as long as its holder may need to come back", async () => {
+    leases.acquire(HOST, connection().session, ONE);
+    leases = anew();
+    expect(leases.describe(HOST)).toMatchObject({ bootId: "one", connected: false, freeIn: TTL });
+    expect(() => leases.acquire(HOST, connection().session, THREE)).toThrow(HostLeaseHeld);
+    await runtime.advance(TTL);
+    expect(leases.describe(HOST)).toBeNull();
+    leases.acquire(HOST, connection().session, THREE);
+  });
+});
+
+test("the end of a connection ends the leases that it has, and no others", () => {
+  const [mine, others] = [connection(), connection()];
+  leases.acquire("a", mine.session, ONE);
+  leases.acquire("b", mine.session, ONE);
+  leases.acquire("c", others.session, THREE);
+  holders.length = 0;
+  leases.sessionEnded(mine.session);
+  leases.sessionEnded(mine.session);
+  expect(holders).toEqual([
+    ["a", null],
+    ["b", null],
+  ]);
+  expect([leases.holder("a"), leases.holder("c")]).toEqual([undefined, others.session]);
+});
+
+test("a lease that has run out refuses what others do for the host until one of them has taken it", async () => {
+  const { session } = connection();
+  leases.acquire(HOST, session, ONE);
+  leases.sessionEnded(session);
+  await runtime.advance(TTL + 5);
+  expect(refusalOf(() => leases.refuseOthers(HOST, "three")).data).toMatchObject({ connected: false, freeIn: 0 });
+  leases.acquire(HOST, connection().session, THREE);
+  leases.refuseOthers(HOST, "three");
+});
+
+test("times are told in seconds", async () => {
+  leases.acquire(HOST, connection().session, ONE);
+  await runtime.advance(1_000_040);
+  expect(refusalOf(() => leases.acquire(HOST, connection().session, THREE)).message).toContain(
+    "last seen 1000.0 s ago.",
+  );
+});
+
+test("who holds a host is described from what was heard last, and never as seen in the future", async () => {
+  const { session } = connection();
+  leases.acquire(HOST, session, ONE);
+  await runtime.advance(300);
+  expect(leases.describe(HOST)).toMatchObject({ seenAgo: 300, connected: true, freeIn: null });
+  session.lastHeard = runtime.clock.monotonic() + 50;
+  expect(leases.describe(HOST)?.seenAgo).toBe(0);
+  expect(leases.describe("devstack2")).toBeNull();
+});
+
+describe("a boot that was killed while its connection lives", () => {
+  test("is let in no more, nor given its lease back; its time runs as if its connection had ended", async () => {
+    const { session } = connection();
+    leases.acquire(HOST, session, ONE);
+    leases.acquire("devstack2", session, THREE);
+    expect(leases.killed(HOST, "another", session)).toBe(false);
+    expect(leases.killed(HOST, "one", connection().session)).toBe(false);
+    expect(leases.killed(HOST, "one", session)).toBe(true);
+    expect(holders.at(-1)).toEqual([HOST, null]);
+    expect(leases.isHolder(HOST, session, "one")).toBe(false);
+    expect(leases.isHolder("devstack2", session, "three")).toBe(true);
+    refusalOf(() => leases.refuseOthers(HOST, "one"));
+    refusalOf(() => leases.acquire(HOST, session, ONE));
+    expect(leases.describe(HOST)).toMatchObject({ connected: false, freeIn: TTL });
+    await runtime.advance(TTL);
+    leases.acquire(HOST, connection().session, agent("stranger", "elsewhere"));
+  });
+
+  test("is followed at once by another of the same connection, which knows that it is dead", () => {
+    const { session, notified } = connection();
+    const first = leases.acquire(HOST, session, ONE);
+    refusalOf(() => leases.acquire(HOST, session, THREE));
+    refusalOf(() => leases.acquire(HOST, connection().session, THREE, "one"));
+    const next = leases.acquire(HOST, session, THREE, "one");
+    expect(next.epoch).toBeGreaterThan(first.epoch);
+    expect(next.loser).toBe(session);
+    expect(notified).toEqual([]);
+    refusalOf(() => leases.refuseOthers(HOST, "one"));
+    leases.refuseOthers(HOST, "three");
+  });
+});

@@ -1,0 +1,131 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
+import { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js";
+import type { HostSupervisor } from "../../../../../src/cluster/conductor/host-supervisor.js";
+import { hostMethods } from "../../../../../src/cluster/conductor/methods/host-methods.js";
+import type { Store } from "../../../../../src/cluster/store/store.js";
+import { ComputeHostNotFound, ConductorError } from "../../../../../src/conductor/errors.js";
+import type { HostProcess } from "../../../../../src/conductor/methods/hosts.js";
+import type { HostState } from "../../../../../src/conductor/methods/session.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { emptyStore } from "../../../../fixtures/empty-store.js";
+import { anInstance, nodeResources } from "../../../../fixtures/records.js";
+
+const caller = { requestId: "req-1" } as Caller;
+
+function aProcess(host: string, more: Partial<HostProcess> = {}): HostProcess {
+  const nothing = { driver: null, since: 0, reason: "", exitCode: null, log: null };
+  return { host, state: "serving", pid: 7, process: "pool-1", ...nothing, ...more };
+}
+
+let store: Store;
+let leases: HostLeases;
+let known: { host: string; pid: number; machine: string; state: HostState; detail: string }[];
+let supervisor: HostSupervisor | undefined;
+let processes: HostProcess[];
+let asked: string[];
+let answer: HostProcess | "over-the-link" | null;
+
+beforeEach(() => {
+  const runtime = createVirtualRuntime();
+  store = emptyStore({ runtime });
+  leases = new HostLeases(store, runtime.clock, 10_000);
+  [known, processes, asked, answer] = [[], [], [], null];
+  supervisor = {
+    list: async () => processes,
+    control: async (host, action) => {
+      asked.push(`${action} ${host}`);
+      return answer;
+    },
+    add: async () => {
+      throw new Error("it is there already");
+    },
+    forget: async (host) => void asked.push(`forget ${host}`),
+  };
+});
+
+function methods() {
+  const controls = {
+    known: () => known,
+    control: async (host: string, action: string) => {
+      asked.push(`${action} ${host} over the link`);
+      return { host, state: "killed" as const, detail: "by hand" };
+    },
+  };
+  return hostMethods({ store, leases, supervisor, controls });
+}
+
+function service(host: string, more: object = {}) {
+  store.services.create({
+    host,
+    binary: "nova-compute",
+    topic: "compute",
+    version: 73,
+    ...more,
+  });
+}
+
+describe("the list of hosts", () => {
+  it("joins processes, agents that were started elsewhere, and services that nothing serves", async () => {
+    processes = [aProcess("a")];
+    known = [{ host: "b", pid: 8, machine: "m", state: "serving", detail: "" }];
+    service("a", { disabled: true, disabledReason: "a bad fan" });
+    service("c");
+    const { id: _id, ...columns } = anInstance({ uuid: "cccccccc-0000-4000-8000-000000000001" });
+    const { id: computeId } = store.computeNodes.create({
+      uuid: "00000000-0000-4000-8000-000000000001",
+      serviceId: store.services.getByHost("a", "nova-compute")?.id ?? 0,
+      host: "a",
+      hypervisorHostname: "a",
+      resources: nodeResources(),
+    });
+    store.instances.create({ ...columns, host: "a", node: "a", computeId });
+    expect(await methods().list_hosts({ host: null }, caller)).toMatchObject([
+      { host: "a", process: "pool-1", servers: 1, service: { enabled: false, disabledReason: "a bad fan" } },
+      { host: "c", state: "stopped", process: null, service: { enabled: true } },
+      { host: "b", state: "serving", pid: 8, process: "elsewhere", service: null },
+    ]);
+    expect((await methods().list_hosts({ host: "b" }, caller)).map(({ host }) => host)).toEqual(["b"]);
+  });
+
+  it("has no host that was removed, though the pool that served it still speaks of it", async () => {
+    processes = [aProcess("a")];
+    known = [{ host: "gone", pid: 7, machine: "m", state: "stopped", detail: "" }];
+    expect((await methods().list_hosts({ host: null }, caller)).map(({ host }) => host)).toEqual(["a"]);
+  });
+});
+
+describe("an operator's command for a host", () => {
+  it("is done by the parent where that can", async () => {
+    answer = aProcess("a", { state: "killed" });
+    expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toMatchObject({ state: "killed" });
+    expect(asked).toEqual(["kill a"]);
+  });
+
+  it.each([["over-the-link" as const], [null]])("goes over the link where the parent says %s", async (said) => {
+    answer = said;
+    known = [{ host: "a", pid: 7, machine: "m", state: "serving", detail: "" }];
+    expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toMatchObject({
+      host: "a",
+      state: "killed",
+      reason: "by hand",
+    });
+    expect(asked).toEqual(["kill a", "kill a over the link"]);
+  });
+
+  it("is refused for a host that nothing has, also without a parent", async () => {
+    await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toThrow(ComputeHostNotFound);
+    supervisor = undefined;
+    await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toThrow(
+      "no process of this cluster has host x; start one with compute-agent --host x",
+    );
+    await expect(methods().add_hosts({ addition: "a" }, caller)).rejects.toThrow("no compute-cluster up runs here");
+    expect(await methods().forget_host({ host: "x" }, caller)).toBe(false);
+  });
+
+  it("fails with the parent's words", async () => {
+    const failure = methods().add_hosts({ addition: "a" }, caller);
+    await expect(failure).rejects.toThrow(ConductorError);
+    await expect(failure).rejects.toThrow("it is there already");
+  });
+});

@@ -1,0 +1,168 @@
+import { describe, expect, it, test } from "vitest";
+import { recordMethods } from "../../../../../src/cluster/conductor/methods/record-methods.js";
+import type { Store } from "../../../../../src/cluster/store/store.js";
+import type { RECORD_METHODS } from "../../../../../src/conductor/methods/records.js";
+
+type Method = keyof typeof RECORD_METHODS;
+
+/** A store that answers by what it was asked: `[services.getByHost, h, nova-compute]`. */
+function recordingStore(answers: Readonly<Record<string, unknown>> = {}) {
+  const asked: unknown[] = [];
+  const part = (name: string) =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_target, method: string) =>
+          (...args: readonly unknown[]) => {
+            const question = [`${name}.${method}`, ...args];
+            asked.push(question);
+            return answers[`${name}.${method}`] ?? question;
+          },
+      },
+    );
+  const store = new Proxy({}, { get: (_target, name: string) => part(name) });
+  return { store: store as Store, asked };
+}
+
+function call(method: Method, params: object, answers?: Readonly<Record<string, unknown>>) {
+  const { store, asked } = recordingStore(answers);
+  const handler = recordMethods(store)[method] as (params: object) => unknown;
+  return { answer: handler(params), asked };
+}
+
+describe("each reads or writes by one method of the store, and answers what that answers", () => {
+  test.each<[Method, object, readonly unknown[]]>([
+    ["service_get_by_host", { host: "h", binary: "b" }, ["services.getByHost", "h", "b"]],
+    ["service_update_version", { id: 1, version: 2 }, ["services.update", 1, { version: 2 }]],
+    ["service_report_state", { id: 1 }, ["services.reportState", 1]],
+    ["service_minimum_version", { binary: "b" }, ["services.minimumVersion", "b"]],
+    ["compute_nodes_by_host", { host: "h" }, ["computeNodes.byHost", "h"]],
+    ["compute_nodes_by_uuids", { uuids: ["u"] }, ["computeNodes.byUuids", ["u"]]],
+    ["compute_nodes_by_hypervisor_hostname", { hypervisorHostname: "n" }, ["computeNodes.byHypervisorHostname", "n"]],
+    ["compute_node_get_by_uuid", { uuid: "u" }, ["computeNodes.getByUuid", "u", { readDeleted: true }]],
+    ["compute_node_get_by_host_and_node", { host: "h", node: "n" }, ["computeNodes.getByHostAndNode", "h", "n"]],
+    ["compute_node_create", { host: "h" }, ["computeNodes.create", { host: "h" }, { exclusive: false }]],
+    [
+      "compute_node_create",
+      { host: "h", exclusive: true },
+      ["computeNodes.create", { host: "h" }, { exclusive: true }],
+    ],
+    [
+      "compute_node_save",
+      { id: 1, changes: { vcpus: 2 } },
+      ["computeNodes.save", 1, { vcpus: 2 }, { undelete: false }],
+    ],
+    ["compute_node_save", { id: 1, changes: {}, undelete: true }, ["computeNodes.save", 1, {}, { undelete: true }]],
+    ["compute_node_destroy", { id: 1, host: "h" }, ["computeNodes.destroy", 1, "h"]],
+    ["instance_get", { uuid: "u" }, ["instances.get", "u", { readDeleted: false }]],
+    ["instance_get", { uuid: "u", readDeleted: true }, ["instances.get", "u", { readDeleted: true }]],
+    ["instances_by_host", { host: "h" }, ["instances.byHost", "h"]],
+    ["instances_by_host_and_node", { host: "h", node: "n" }, ["instances.byHostAndNode", "h", "n"]],
+    ["instances_by_filters", { filters: { host: "h" } }, ["instances.byFilters", { host: "h" }]],
+    [
+      "instance_save",
+      { uuid: "u", changes: { host: "h" }, expectedTaskState: [null], ofRequest: "r" },
+      ["instances.save", "u", { host: "h" }, { expectedTaskState: [null], ofRequest: "r" }],
+    ],
+    ["instance_destroy", { uuid: "u" }, ["instances.destroy", "u", { guardHostIsNull: false }]],
+    ["instance_destroy", { uuid: "u", guardHostIsNull: true }, ["instances.destroy", "u", { guardHostIsNull: true }]],
+    ["instance_action_event_start", { event: "e" }, ["actions.startEvent", { event: "e" }]],
+    ["instance_actions", { instanceUuid: "u" }, ["actions.list", "u"]],
+    ["migration_get", { id: 1 }, ["migrations.get", 1]],
+    ["migrations_by_filters", { filters: { host: "h" } }, ["migrations.byFilters", { host: "h" }]],
+    ["migrations_in_progress", { host: "h", node: "n" }, ["migrations.inProgress", "h", "n", { includeError: false }]],
+    [
+      "migrations_in_progress",
+      { host: "h", node: "n", includeError: true },
+      ["migrations.inProgress", "h", "n", { includeError: true }],
+    ],
+    ["migration_create", { status: "accepted" }, ["migrations.create", { status: "accepted" }]],
+    [
+      "migration_save",
+      { id: 1, changes: { status: "done" }, expectedStatus: ["accepted"] },
+      ["migrations.save", 1, { status: "done" }, { expectedStatus: ["accepted"] }],
+    ],
+  ])("%s %j", (method, params, question) => {
+    expect(call(method, params)).toEqual({ answer: question, asked: [question] });
+  });
+
+  test.each<[Method, object, readonly unknown[]]>([
+    [
+      "instance_add_fault",
+      { uuid: "u", code: 500, message: "m", host: "h" },
+      ["instances.addFault", { code: 500, message: "m", host: "h", instanceUuid: "u", details: null }],
+    ],
+    [
+      "instance_add_fault",
+      { uuid: "u", code: 500, message: "m", host: "h", details: "d" },
+      ["instances.addFault", { code: 500, message: "m", host: "h", instanceUuid: "u", details: "d" }],
+    ],
+    [
+      "instance_action_event_finish",
+      { eventId: 1, result: "Error", details: "d" },
+      ["actions.finishEvent", 1, { result: "Error", details: "d" }],
+    ],
+  ])("%s %j answers nothing", (method, params, question) => {
+    expect(call(method, params)).toEqual({ answer: null, asked: [question] });
+  });
+});
+
+describe("service_create: enable_new_services", () => {
+  const REASON = "New compute service disabled due to config option.";
+  it.each([
+    ["nova-compute", true, { disabled: false, disabledReason: null }],
+    ["nova-compute", false, { disabled: true, disabledReason: REASON }],
+    ["nova-conductor", false, { disabled: false, disabledReason: null }],
+  ])("%s %s", (binary, enableNewServices, expected) => {
+    const { asked } = call("service_create", { host: "h", binary, enableNewServices });
+    expect(asked).toEqual([["services.create", { host: "h", binary, ...expected }]]);
+  });
+});
+
+it("services_by_hypervisor_type: the compute services of the hosts that have such a node", () => {
+  const answers = {
+    "computeNodes.hostsOfType": ["a", "c"],
+    "services.list": [{ host: "a" }, { host: "b" }, { host: "c" }],
+  };
+  const { answer, asked } = call("services_by_hypervisor_type", { hypervisorType: "ironic" }, answers);
+  expect(answer).toEqual([{ host: "a" }, { host: "c" }]);
+  expect(asked).toEqual([
+    ["computeNodes.hostsOfType", "ironic"],
+    ["services.list", { binary: "nova-compute" }],
+  ]);
+});
+
+it("instance_in_hand: a message to the host, or a task, is about the instance", () => {
+  const inHand = (isPending: boolean, tasks: readonly object[]) =>
+    call("instance_in_hand", { uuid: "u", host: "h" }, { "messages.isPending": isPending, "tasks.ofInstance": tasks })
+      .answer;
+  expect([inHand(false, []), inHand(true, []), inHand(false, [{}])]).toEqual([false, true, true]);
+});
+
+describe("save_together", () => {
+  it("saves both with what each expects, and answers the instance as it is after the migration", () => {
+    const { answer, asked } = call("save_together", {
+      instance: { uuid: "u", changes: { host: "h" }, expectedHost: "s" },
+      migration: { id: 1, changes: { status: "done" }, expectedStatus: ["accepted"] },
+    });
+    const again = ["instances.get", "u", { readDeleted: true }];
+    const moved = ["migrations.save", 1, { status: "done" }, { expectedStatus: ["accepted"] }];
+    expect(asked).toEqual([["instances.save", "u", { host: "h" }, { expectedHost: "s" }], moved, again]);
+    expect(answer).toEqual({ instance: again, migration: moved });
+  });
+
+  it("saves one alone, or none", () => {
+    const saved = ["instances.save", "u", {}, {}];
+    expect(call("save_together", { instance: { uuid: "u", changes: {} } }).answer).toEqual({
+      instance: saved,
+      migration: null,
+    });
+    const moved = ["migrations.save", 1, {}, {}];
+    expect(call("save_together", { migration: { id: 1, changes: {} } })).toEqual({
+      answer: { instance: null, migration: moved },
+      asked: [moved],
+    });
+    expect(call("save_together", {})).toEqual({ answer: { instance: null, migration: null }, asked: [] });
+  });
+});

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { AgentMessages } from "../../../../../src/cluster/conductor/agent-messages.js";
+import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
+import { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js";
+import { sessionMethods } from "../../../../../src/cluster/conductor/methods/session-methods.js";
+import { Outbox } from "../../../../../src/cluster/conductor/outbox.js";
+import type { Session } from "../../../../../src/cluster/conductor/session.js";
+import { HostLeaseHeld, UnsupportedProtocol } from "../../../../../src/conductor/errors.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { emptyStore } from "../../../../fixtures/empty-store.js";
+
+let leases: HostLeases;
+let outbox: Outbox;
+let introduced: unknown[];
+let forwarded: unknown[];
+let announced: unknown[];
+let methods: ReturnType<typeof sessionMethods>;
+
+beforeEach(() => {
+  const runtime = createVirtualRuntime();
+  const store = emptyStore({ runtime });
+  leases = new HostLeases(store, runtime.clock, 10_000);
+  outbox = new Outbox(store, runtime.logger);
+  [introduced, forwarded, announced] = [[], [], []];
+  const messages = {
+    forwardCall: (...question: readonly unknown[]) => {
+      forwarded.push(question);
+      return Promise.resolve("answer");
+    },
+    forwardCast: (...message: readonly unknown[]) => void forwarded.push(message),
+  };
+  methods = sessionMethods({
+    leases,
+    outbox,
+    messages: messages as unknown as AgentMessages,
+    controls: { announced: (...hosts) => announced.push(hosts) },
+    leaseTtl: 10_000,
+    introduced: (session, identity) => introduced.push([session, identity]),
+  });
+});
+
+function callerOf(bootId: string | null, more: Partial<Caller> = {}): Caller {
+  const identity = bootId === null ? undefined : { bootId, pid: 1, machine: "m", version: "v" };
+  const session = { identity, lastHeard: 0, notify: () => undefined, hostEnded: () => undefined } as unknown as Session;
+  return { session, host: undefined, bootId: bootId ?? "", requestId: "req-1", unfenced: false, ...more };
+}
+
+describe("session_hello", () => {
+  const identity = { bootId: "b", pid: 1, machine: "m", version: "v" };
+
+  it("introduces the agent, and says how often it has to be heard of", () => {
+    const caller = callerOf(null);
+    const welcome = methods.session_hello({ protocol: 1, ...identity }, caller);
+    expect(welcome).toEqual({ protocol: 1, leaseTtl: 10_000, pingEvery: 2_500 });
+    expect(introduced).toEqual([[caller.session, identity]]);
+    expect(methods.session_ping({}, caller)).toBeNull();
+  });
+
+  it("refuses another version of the wire", () => {
+    const hello = () => methods.session_hello({ protocol: 2, ...identity }, callerOf(null));
+    const text = "the agent speaks version 2 of the wire, this conductor 1: install the same release of both";
+    expect(hello).toThrow(new UnsupportedProtocol(text, { found: 2, expected: 1 }));
+    expect(introduced).toEqual([]);
+  });
+});
+
+describe("leases and what is served", () => {
+  it("a host is served by who holds its lease, and by nobody else but the unfenced", () => {
+    const [mine, others] = [callerOf("one"), callerOf("two")];
+    const { epoch } = methods.host_lease({ host: "h" }, mine);
+    expect(epoch).toBeGreaterThan(0);
+    expect(outbox.server("h")).toBeUndefined();
+    expect(methods.host_serve({ host: "h" }, mine)).toBeNull();
+    expect(outbox.server("h")).toBe(mine.session);
+    expect(() => methods.host_serve({ host: "h" }, others)).toThrow(HostLeaseHeld);
+    expect(() => methods.host_serve({ host: "other" }, mine)).toThrow(
+      "host other cannot be served: this agent does not hold its lease; take that first",
+    );
+    methods.host_serve({ host: "h" }, { ...others, unfenced: true });
+    expect(outbox.server("h")).toBe(others.session);
+    expect(methods.host_unserve({ host: "h" }, mine)).toBeNull();
+    expect(outbox.server("h")).toBe(others.session);
+    methods.host_unserve({ host: "h" }, others);
+    expect(outbox.server("h")).toBeUndefined();
+  });
+
+  it("a new connection of the same boot takes the lease, and the old one serves no longer", () => {
+    const [old, young] = [callerOf("one"), callerOf("one")];
+    const first = methods.host_lease({ host: "h" }, old);
+    methods.host_serve({ host: "h" }, old);
+    expect(methods.host_lease({ host: "h" }, old)).toEqual(first);
+    expect(outbox.server("h")).toBe(old.session);
+    expect(methods.host_lease({ host: "h" }, young)).toEqual(first);
+    expect(outbox.server("h")).toBeUndefined();
+    expect(leases.holder("h")).toBe(young.session);
+  });
+
+  it("who knows that the holder is dead gets its lease", () => {
+    const dead = callerOf("one");
+    methods.host_lease({ host: "h" }, dead);
+    leases.sessionEnded(dead.session);
+    const next = callerOf("two");
+    expect(() => methods.host_lease({ host: "h" }, next)).toThrow(HostLeaseHeld);
+    methods.host_lease({ host: "h", holderIsDead: "one" }, next);
+    expect(leases.holder("h")).toBe(next.session);
+  });
+
+  it("a host that is released is neither held nor served", () => {
+    const mine = callerOf("one");
+    methods.host_lease({ host: "h" }, mine);
+    methods.host_serve({ host: "h" }, mine);
+    expect(methods.host_release({ host: "h" }, callerOf("two"))).toBeNull();
+    expect(leases.holder("h")).toBe(mine.session);
+    expect(methods.host_release({ host: "h" }, mine)).toBeNull();
+    expect([leases.holder("h"), outbox.server("h")]).toEqual([undefined, undefined]);
+  });
+
+  it("who has not said hello gets none", () => {
+    expect(() => methods.host_lease({ host: "h" }, callerOf(null))).toThrow(UnsupportedProtocol);
+  });
+});
+
+describe("what agents say to each other", () => {
+  const said = { host: "h", method: "confirm_resize", params: { a: 1 } } as const;
+
+  it.each([
+    [{}, { timeout: 500 }],
+    [{ timeout: 300 }, { timeout: 300 }],
+    [
+      { timeout: 700, call: "b:1" },
+      { timeout: 500, call: "b:1" },
+    ],
+  ])("a call of one that waits %j", async (more, options) => {
+    expect(await methods.agent_call({ ...said, timeout: 500 }, callerOf("one", more))).toBe("answer");
+    expect(forwarded).toEqual([["h", "confirm_resize", { a: 1 }, { requestId: "req-1", ...options }]]);
+  });
+
+  it("a cast", () => {
+    expect(methods.agent_cast(said, callerOf("one"))).toBeNull();
+    expect(forwarded).toEqual([["h", "confirm_resize", { a: 1 }, "req-1"]]);
+  });
+});

@@ -1,0 +1,139 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
+import { workMethods } from "../../../../../src/cluster/conductor/methods/work-methods.js";
+import type { Store } from "../../../../../src/cluster/store/store.js";
+import { InstanceNotFound, ObjectActionError, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { emptyStore } from "../../../../fixtures/empty-store.js";
+import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
+
+const I = "cccccccc-0000-4000-8000-000000000001";
+const caller = { requestId: "req-1" } as Caller;
+
+let store: Store;
+let casts: unknown[];
+let served: string[];
+let instanceInfo: Map<string, ReadonlySet<string>>;
+let methods: ReturnType<typeof workMethods>;
+
+beforeEach(() => {
+  store = emptyStore({ runtime: createVirtualRuntime() });
+  [casts, served, instanceInfo] = [[], [], new Map()];
+  const service = store.services.create({ host: "h", binary: "nova-compute", topic: "compute", version: 73 });
+  const uuid = "00000000-0000-4000-8000-000000000001";
+  const node = { host: "h", serviceId: service.id, uuid, hypervisorHostname: "n", resources: nodeResources() };
+  const { id: computeId } = store.computeNodes.create(node);
+  const { id: _id, ...columns } = anInstance({ uuid: I, host: "h", node: "n", computeId });
+  store.instances.create({ ...columns, taskState: null });
+  methods = workMethods({
+    store,
+    bus: {
+      cast: (...message: readonly unknown[]) => void casts.push(message),
+      call: () => Promise.reject(new Error("nothing is asked")),
+      serves: (host) => served.includes(host),
+    },
+    leases: { describe: (host: string) => ({ host }) } as never,
+    placementAccess: (origin) => ({ endpoint: `${origin}/placement` }) as never,
+    instanceInfo,
+  });
+});
+
+const tasks = () => store.tasks.pending().map(({ task }) => task);
+const nowhere = { host: null, node: null, computeId: null };
+
+it("build_instances stores the task as it was given", () => {
+  const params = {
+    instanceUuid: I,
+    requestId: "req-2",
+    alternates: [],
+    retry: { numAttempts: 1, hosts: [] },
+    reason: "why",
+  };
+  expect(methods.build_instances(params, caller)).toBeNull();
+  expect(tasks()).toEqual([{ kind: "build_instances", ...params }]);
+});
+
+describe("delete_instance", () => {
+  it("is its host's, when that is served", () => {
+    served.push("h");
+    expect(methods.delete_instance({ instanceUuid: I }, caller)).toBeNull();
+    expect(casts).toEqual([["h", "terminate_instance", { instanceUuid: I, requestId: "req-1" }, "req-1"]]);
+    expect(tasks()).toEqual([]);
+  });
+
+  it("is the conductor's, when it is not, or when there is no host, or no instance", () => {
+    methods.delete_instance({ instanceUuid: I }, caller);
+    served.push("h");
+    store.instances.save(I, nowhere);
+    methods.delete_instance({ instanceUuid: I }, caller);
+    store.instances.destroy(I);
+    methods.delete_instance({ instanceUuid: I }, caller);
+    const task = { kind: "delete_local", instanceUuid: I, requestId: "req-1" };
+    expect([casts, tasks()]).toEqual([[], [task, task, task]]);
+  });
+});
+
+it("migrate_server takes the destination that gave it back from the migration, and stores the task", () => {
+  const { id: migrationId } = store.migrations.create({
+    instanceUuid: I,
+    migrationType: "migration",
+    status: "pre-migrating",
+    changes: { destCompute: "d", destNode: "d", destComputeId: 1, destHost: "10.0.0.1" },
+  });
+  const failure = { host: "d", node: "d", message: "m", traceback: null, rollback: true, eventId: null };
+  const flavor = aFlavor();
+  const params = {
+    instanceUuid: I,
+    requestId: "req-2",
+    flavor,
+    migrationId,
+    alternates: [],
+    retry: { numAttempts: 1, hosts: [] },
+    failure,
+  };
+  expect(methods.migrate_server(params, caller)).toBeNull();
+  expect(store.migrations.get(migrationId)).toMatchObject({
+    destCompute: null,
+    destNode: null,
+    destComputeId: null,
+    destHost: null,
+  });
+  expect(tasks()).toEqual([{ kind: "migrate_server", host: null, ...params }]);
+});
+
+it("online_data_migrations names the one that there is, with what it did", () => {
+  const done = { name: "migration_uuids", needed: 0, completed: 0 };
+  expect(methods.online_data_migrations({ limit: 5 }, caller)).toEqual([done]);
+});
+
+describe("stop_instance", () => {
+  it("takes the task_state, records the action and tells the host", () => {
+    expect(methods.stop_instance({ instanceUuid: I }, caller)).toBeNull();
+    expect(store.instances.get(I)).toMatchObject({ taskState: "powering-off", taskRequestId: "req-1" });
+    expect(store.actions.list(I)).toMatchObject([
+      { action: "stop", requestId: "req-1", userId: "user", projectId: "project" },
+    ]);
+    expect(casts).toEqual([["h", "stop_instance", { instanceUuid: I, requestId: "req-1" }, "req-1"]]);
+  });
+
+  it("is refused when another operation has the instance, when it has no host, and when it is gone", () => {
+    const stop = () => methods.stop_instance({ instanceUuid: I }, caller);
+    store.instances.save(I, { taskState: "rebooting" });
+    expect(stop).toThrow(UnexpectedTaskState);
+    store.instances.save(I, { taskState: null, ...nowhere });
+    expect(stop).toThrow(ObjectActionError);
+    store.instances.destroy(I);
+    expect(stop).toThrow(InstanceNotFound);
+    expect([casts, store.actions.list(I)]).toEqual([[], []]);
+  });
+});
+
+it("sync_instance_info, host_lease_holder and placement_access", async () => {
+  expect(methods.sync_instance_info({ host: "h", instanceUuids: [I, I] }, caller)).toBeNull();
+  expect([...instanceInfo]).toEqual([["h", new Set([I])]]);
+  expect(methods.host_lease_holder({ host: "h" }, caller)).toEqual({ host: "h" });
+  const session = { origin: "https://control.example:8775" } as never;
+  expect(await methods.placement_access({}, { ...caller, session })).toEqual({
+    endpoint: "https://control.example:8775/placement",
+  });
+});

@@ -1,0 +1,240 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { AgentMessages } from "../../../../src/cluster/conductor/agent-messages.js";
+import { HostLeases } from "../../../../src/cluster/conductor/host-leases.js";
+import { MoveEnds } from "../../../../src/cluster/conductor/move-ends.js";
+import { Outbox } from "../../../../src/cluster/conductor/outbox.js";
+import type { Session } from "../../../../src/cluster/conductor/session.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import { InvalidParameters, MessagingTimeout } from "../../../../src/conductor/errors.js";
+import type { MigrationChanges, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
+import { anInstance } from "../../../fixtures/records.js";
+
+const I = "cccccccc-0000-4000-8000-000000000001";
+
+let runtime: ReturnType<typeof createVirtualRuntime>;
+let store: Store;
+let outbox: Outbox;
+let leases: HostLeases;
+let messages: AgentMessages;
+
+beforeEach(() => {
+  runtime = createVirtualRuntime();
+  store = emptyStore({ runtime });
+  outbox = new Outbox(store, runtime.logger);
+  leases = new HostLeases(store, runtime.clock, 10_000);
+  messages = new AgentMessages(store, outbox, leases);
+});
+
+interface Asked {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly answer: (result: unknown) => void;
+  readonly refuse: (error: Error) => void;
+}
+
+/** A connection that answers when it is told to. */
+function connection() {
+  const asked: Asked[] = [];
+  const session = {
+    ask: (method: string, question: { readonly params: Asked["params"]; readonly meta: Asked["meta"] }) =>
+      new Promise((answer, refuse) => asked.push({ method, ...question, answer, refuse })),
+    notify: () => undefined,
+    lastHeard: 0,
+  };
+  return { asked, session: session as unknown as Session };
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) {
+    await Promise.resolve();
+  }
+}
+
+function enqueue(count = 1, host = "h"): void {
+  for (let each = 0; each < count; each += 1) {
+    store.messages.enqueue({ host, method: "reboot_instance", params: `{"n":${each}}`, requestId: `req-${each}` });
+  }
+}
+
+const numbers = (asked: readonly Asked[]) => asked.map(({ params }) => params.n);
+
+describe("casts", () => {
+  test("that wait are sent in their order to who begins to serve, each with its host, request and number", async () => {
+    enqueue(2);
+    enqueue(1, "other");
+    const { session, asked } = connection();
+    expect(outbox.server("h")).toBeUndefined();
+    outbox.serve("h", session);
+    expect(outbox.server("h")).toBe(session);
+    const ids = store.messages.pending("h").map(({ id }) => id);
+    expect(asked).toMatchObject([
+      { method: "reboot_instance", params: { n: 0 }, meta: { host: "h", requestId: "req-0", message: ids[0] } },
+      { method: "reboot_instance", params: { n: 1 }, meta: { host: "h", requestId: "req-1", message: ids[1] } },
+    ]);
+    outbox.deliver("h");
+    outbox.serve("h", session);
+    expect(asked).toHaveLength(2);
+  });
+
+  test("leave the store when the agent has taken them, not when it refuses", async () => {
+    enqueue(2);
+    const { session, asked } = connection();
+    outbox.serve("h", session);
+    asked[0]?.refuse(new Error("busy"));
+    asked[1]?.answer(null);
+    await settle();
+    expect(store.messages.pending("h").map(({ requestId }) => requestId)).toEqual(["req-0"]);
+    const again = connection();
+    outbox.serve("h", again.session);
+    expect(numbers(again.asked)).toEqual([0]);
+  });
+
+  test("are sent 64 at a time, the next as soon as one is taken", async () => {
+    enqueue(70);
+    const { session, asked } = connection();
+    outbox.serve("h", session);
+    expect(numbers(asked)).toEqual(Array.from({ length: 64 }, (_, index) => index));
+    outbox.deliver("h");
+    expect(asked).toHaveLength(64);
+    asked[3]?.answer(null);
+    await settle();
+    expect(numbers(asked).slice(64)).toEqual([64]);
+    asked[0]?.answer(null);
+    asked[1]?.answer(null);
+    await settle();
+    expect(numbers(asked).slice(64)).toEqual([64, 65, 66]);
+  });
+
+  test("go to nobody where nobody serves", () => {
+    enqueue();
+    outbox.deliver("h");
+    expect(store.messages.pending("h")).toHaveLength(1);
+  });
+
+  test("an acknowledgement counts when another connection serves by now, and sends nothing on the old one", async () => {
+    enqueue(65);
+    const [old, young] = [connection(), connection()];
+    outbox.serve("h", old.session);
+    outbox.serve("h", young.session);
+    expect(young.asked).toHaveLength(64);
+    old.asked[0]?.answer(null);
+    await settle();
+    expect(store.messages.pending("h")[0]?.requestId).toBe("req-1");
+    expect([old.asked.length, young.asked.length]).toEqual([64, 64]);
+  });
+
+  test("stop when the connection no longer serves, or ends, and only then", () => {
+    const [mine, others] = [connection(), connection()];
+    outbox.serve("a", mine.session);
+    outbox.serve("b", mine.session);
+    outbox.serve("c", others.session);
+    outbox.unserve("a", others.session);
+    expect(outbox.server("a")).toBe(mine.session);
+    outbox.unserve("a", mine.session);
+    expect(outbox.server("a")).toBeUndefined();
+    outbox.sessionEnded(mine.session);
+    expect([outbox.server("b"), outbox.server("c")]).toEqual([undefined, others.session]);
+  });
+});
+
+describe("what is said to agents", () => {
+  test("a cast is stored for its host, with its parameters checked", () => {
+    messages.cast("h", "terminate_instance", { instanceUuid: I, requestId: "req-1" }, "req-1");
+    expect(store.messages.pending("h")).toMatchObject([
+      { method: "terminate_instance", params: `{"instanceUuid":"${I}","requestId":"req-1"}`, requestId: "req-1" },
+    ]);
+    expect(() => messages.forwardCast("h", "terminate_instance", { instanceUuid: 1 }, "req-1")).toThrow(
+      InvalidParameters,
+    );
+    expect(store.messages.pending("h")).toHaveLength(1);
+  });
+
+  test("a call waits for a minute, or as long as it says, and its answer is checked", async () => {
+    const { session, asked } = connection();
+    outbox.serve("h", session);
+    expect([messages.serves("h"), messages.serves("other")]).toEqual([true, false]);
+    const params = { instanceUuid: I, migrationId: 1, requestId: "req-1" };
+    const called = messages.call("h", "confirm_resize", params, { requestId: "req-1" });
+    const forwarded = messages.forwardCall("h", "confirm_resize", params, { requestId: "r", timeout: 5, call: "b:1" });
+    expect(asked).toMatchObject([
+      { method: "confirm_resize", params, meta: { host: "h", requestId: "req-1", timeout: 60_000 } },
+      { method: "confirm_resize", params, meta: { host: "h", requestId: "r", timeout: 5, call: "b:1" } },
+    ]);
+    expect(Object.keys(asked[0]?.meta ?? {})).not.toContain("call");
+    asked[0]?.answer(null);
+    expect(await called).toBeNull();
+    asked[1]?.answer("no answer to it");
+    await expect(forwarded).rejects.toThrow(
+      "the agent of host h answered confirm_resize with something that is no answer to it",
+    );
+    await expect(messages.forwardCall("h", "confirm_resize", {}, { requestId: "r" })).rejects.toThrow(
+      InvalidParameters,
+    );
+  });
+
+  test("a call to a host that nobody serves fails at once, and says whether anybody is there", async () => {
+    const params = { instanceUuid: I, migrationId: 1, requestId: "req-1" };
+    const call = () => messages.call("h", "confirm_resize", params, { requestId: "req-1" });
+    const failure = await call().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(MessagingTimeout);
+    expect(failure).toMatchObject({
+      message: "host h cannot be asked to confirm_resize: no agent serves it",
+      data: { host: "h", method: "confirm_resize" },
+    });
+    leases.acquire("h", connection().session, { bootId: "b", pid: 1, machine: "m", version: "v" });
+    await expect(call()).rejects.toThrow("host h cannot be asked to confirm_resize: its agent does not serve yet");
+  });
+});
+
+describe("the end of a move", () => {
+  const told = (type: MigrationType, status: MigrationStatus, changes: MigrationChanges = { destCompute: "h" }) => {
+    const { session, asked } = connection();
+    outbox.serve("h", session);
+    const { id: _id, ...columns } = anInstance({ uuid: I, host: null, node: null, computeId: null });
+    store.instances.create(columns);
+    const { id } = store.migrations.create({ instanceUuid: I, migrationType: type, status, changes });
+    return { id, asked, ends: new MoveEnds(store, outbox, runtime.logger) };
+  };
+
+  test.each<[MigrationType, MigrationStatus, boolean]>([
+    ["migration", "error", true],
+    ["resize", "confirmed", true],
+    ["live-migration", "completed", true],
+    ["evacuation", "done", false],
+    ["migration", "pre-migrating", false],
+    ["resize", "finished", false],
+  ])("a %s that is %s: its destination is told %s", (type, status, isTold) => {
+    const { id, asked, ends } = told(type, status);
+    ends.changed(id);
+    const message = {
+      method: "migration_ended",
+      params: { instanceUuid: I, migrationId: id },
+      meta: { host: "h", timeout: 10_000 },
+    };
+    expect(asked.map(({ method, params, meta }) => ({ method, params, meta }))).toEqual(isTold ? [message] : []);
+  });
+
+  test("one that is deleted with its instance has ended, too", () => {
+    const { id, asked, ends } = told("migration", "migrating");
+    store.instances.destroy(I);
+    ends.changed(id);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("nobody is told without a destination that serves, and a refusal is no trouble", async () => {
+    const { id, asked, ends } = told("migration", "error", {});
+    ends.changed(id);
+    store.migrations.save(id, { destCompute: "other" });
+    ends.changed(id);
+    ends.changed(99);
+    expect(asked).toEqual([]);
+    store.migrations.save(id, { destCompute: "h" });
+    ends.changed(id);
+    asked[0]?.refuse(new Error("stopping"));
+    await settle();
+    expect(runtime.logs.at(-1)).toMatchObject({ level: "debug", fields: { host: "h" } });
+  });
+});

@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { carryOutDelete } from "../../../../../src/cluster/conductor/tasks/acknowledged-delete.js";
+import {
+  addFault,
+  endOperation,
+  MaxRetriesExceeded,
+  messageOf,
+  RecordMissing,
+  retriesExceeded,
+} from "../../../../../src/cluster/conductor/tasks/faults.js";
+import * as live from "../../../../../src/cluster/conductor/tasks/live-errors.js";
+import { taskOptions } from "../../../../../src/cluster/conductor/tasks/task-deps.js";
+import type { Store } from "../../../../../src/cluster/store/store.js";
+import type { InstanceChanges } from "../../../../../src/records/index.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { emptyStore } from "../../../../fixtures/empty-store.js";
+import { anInstance } from "../../../../fixtures/records.js";
+
+const I = "cccccccc-0000-4000-8000-000000000001";
+
+let store: Store;
+
+beforeEach(() => {
+  store = emptyStore({ runtime: createVirtualRuntime() });
+  const { id: _id, ...columns } = anInstance({ uuid: I, host: null, node: null, computeId: null });
+  store.instances.create(columns);
+});
+
+describe("addFault", () => {
+  it("has the first 255 characters of the message, and the stack as its details", () => {
+    const error = new Error("x".repeat(300));
+    addFault(store, I, error);
+    expect(store.instances.fault(I)).toMatchObject({
+      code: 500,
+      message: "x".repeat(255),
+      details: error.stack,
+      host: "conductor",
+    });
+  });
+
+  it("has the message as its details where there is no stack, and none of what is no error", () => {
+    const error = new Error("short");
+    delete error.stack;
+    addFault(store, I, error);
+    expect(store.instances.fault(I)).toMatchObject({ message: "short", details: "short" });
+    addFault(store, I, "a text");
+    expect(store.instances.fault(I)).toMatchObject({ message: "a text", details: null });
+    expect([messageOf("a text"), messageOf(new Error("an error"))]).toEqual(["a text", "an error"]);
+  });
+});
+
+describe("endOperation", () => {
+  const end = (changes: InstanceChanges) => {
+    const instance = store.instances.save(I, changes);
+    endOperation(store, instance, { vmState: "error", requestId: "req-1" }, new Error("why"));
+    const { vmState, taskState } = store.instances.get(I) ?? expect.fail("it is gone");
+    expect(store.instances.fault(I)?.message).toBe("why");
+    return { vmState, taskState };
+  };
+
+  it("ends it when it is this request's, or nobody knows whose, and says why in any case", () => {
+    const ended = { vmState: "error", taskState: null };
+    expect(end({ vmState: "active", taskState: "rebuilding", taskRequestId: "req-1" })).toEqual(ended);
+    expect(end({ vmState: "active", taskState: null, taskRequestId: null })).toEqual(ended);
+    const other = { vmState: "active", taskState: "deleting", taskRequestId: "req-2" } as const;
+    expect(end(other)).toEqual({ vmState: "active", taskState: "deleting" });
+  });
+});
+
+describe("carryOutDelete", () => {
+  const carryOut = (...changes: readonly InstanceChanges[]) => {
+    for (const each of changes) {
+      store.instances.save(I, each);
+    }
+    carryOutDelete(store, store.instances.get(I), "req-1");
+    const { taskState, taskRequestId } = store.instances.get(I) ?? expect.fail("it is gone");
+    return { taskState, taskRequestId, tasks: store.tasks.pending().map(({ task }) => task) };
+  };
+  const acknowledged = { taskState: "deleting", taskRequestId: "req-delete" } as const;
+
+  it("goes on with a delete whose task_state this request has taken", () => {
+    expect(carryOut(acknowledged, { taskState: "rebuilding", taskRequestId: "req-1" })).toEqual({
+      ...acknowledged,
+      tasks: [{ kind: "delete_local", instanceUuid: I, requestId: "req-delete" }],
+    });
+  });
+
+  it("leaves an instance that nobody deletes, or that another request has", () => {
+    const mine = { taskState: "rebuilding", taskRequestId: "req-1" } as const;
+    expect(carryOut(mine)).toEqual({ ...mine, tasks: [] });
+    const others = { taskState: "rebuilding", taskRequestId: "req-2" } as const;
+    expect(carryOut(acknowledged, others)).toEqual({ ...others, tasks: [] });
+    carryOutDelete(store, null, "req-1");
+    expect(store.tasks.pending()).toEqual([]);
+  });
+});
+
+describe("retriesExceeded", () => {
+  it.each([
+    [3, "boom", "Exhausted all hosts available for retrying build failures for instance I."],
+    [4, "boom", "Exceeded max scheduling attempts 3 for instance I. Last exception: boom"],
+    [4, undefined, "Exceeded max scheduling attempts 3 for instance I. Last exception: None"],
+  ])("attempt %i of 3 after %s", (numAttempts, reason, text) => {
+    const { message } = retriesExceeded("I", { numAttempts, maxAttempts: 3, reason });
+    expect(message).toBe(`Exceeded maximum number of retries. ${text}`);
+  });
+});
+
+it("errors have OpenStack's names, which faults of instances show", () => {
+  const errors = [
+    new MaxRetriesExceeded("r"),
+    new RecordMissing("r"),
+    new live.MigrationPreCheckError("r"),
+    new live.ComputeServiceUnavailable("h"),
+    new live.UnableToMigrateToSelf("i", "h"),
+    new live.InvalidHypervisorType(),
+    new live.DestinationHypervisorTooOld(),
+    new live.InstanceInvalidState("i", "4"),
+  ];
+  expect(errors.map(({ name }) => name)).toEqual([
+    "MaxRetriesExceeded",
+    "RecordMissing",
+    "MigrationPreCheckError",
+    "ComputeServiceUnavailable",
+    "UnableToMigrateToSelf",
+    "InvalidHypervisorType",
+    "DestinationHypervisorTooOld",
+    "InstanceInvalidState",
+  ]);
+});
+
+it("tasks are given the options that they name, and no others", () => {
+  const options = { allowResizeToSameHost: true, migrateMaxRetries: 5 };
+  expect(taskOptions({ ...options, other: 1 } as typeof options)).toEqual(options);
+});

@@ -1,0 +1,76 @@
+import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../../../src/records/index.js";
+import { ConductorBench, NEED } from "./bench.js";
+
+export const REQUEST = "req-1";
+/** The `nova-compute` of Pike, which keeps both halves of a move with the instance. */
+export const PIKE = 22;
+
+export interface Operated {
+  readonly bench: ConductorBench;
+  readonly instance: Instance;
+  /** What every task about the instance has. */
+  readonly head: { readonly instanceUuid: string; readonly requestId: string };
+}
+
+/** A server on devstack1 whose task_state a request has set, which another user than its owner made. */
+export async function operated(
+  taskState: Instance["taskState"],
+  options: {
+    readonly hosts?: readonly string[];
+    readonly version?: number;
+    readonly maxAttempts?: number;
+    readonly changes?: InstanceChanges;
+  } = {},
+): Promise<Operated> {
+  const { hosts = ["devstack1", "devstack2"], version = 73, maxAttempts = 3, changes } = options;
+  const bench = await ConductorBench.open({ maxAttempts });
+  for (const host of hosts) {
+    await bench.host(host, { version });
+  }
+  const { uuid } = await bench.server("devstack1");
+  const instance = bench.store.instances.save(uuid, { powerState: 1, taskState, taskRequestId: REQUEST, ...changes });
+  bench.store.actions.start({
+    action: "operate",
+    instanceUuid: uuid,
+    requestId: REQUEST,
+    userId: "actor",
+    projectId: "actors",
+  });
+  return { bench, instance, head: { instanceUuid: uuid, requestId: REQUEST } };
+}
+
+/** A migration of the instance from devstack1. */
+export function migrationOf(
+  { bench, instance }: Operated,
+  migrationType: Migration["migrationType"],
+  status: Migration["status"],
+  changes: MigrationChanges = {},
+): Migration {
+  return bench.store.migrations.create({
+    instanceUuid: instance.uuid,
+    migrationType,
+    status,
+    changes: { sourceCompute: "devstack1", sourceNode: "devstack1", ...changes },
+  });
+}
+
+/** The uuid of the host's provider. */
+export function providerOf({ bench }: Operated, host: string): string {
+  return bench.store.computeNodes.byHost(host)[0]?.uuid ?? host;
+}
+
+/** Makes the consumer hold the server's flavor on these hosts, and nothing else. */
+export async function holds({ bench }: Operated, consumer: string, ...hosts: readonly string[]): Promise<void> {
+  const allocations = Object.fromEntries(
+    hosts.map((host) => [bench.store.computeNodes.byHost(host)[0]?.uuid ?? host, { resources: NEED }]),
+  );
+  const claim = { consumer, request: { allocations }, projectId: "project", userId: "user", version: "1.36" };
+  await bench.placement.claimResources({ ...claim, held: "replace" });
+}
+
+/** The host's node is no longer known. */
+export function forgetNode({ bench }: Operated, host: string): void {
+  for (const { id } of bench.store.computeNodes.byHost(host)) {
+    bench.store.computeNodes.destroy(id, host);
+  }
+}

@@ -1,0 +1,188 @@
+import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Sent } from "../../../placement/bench.js";
+import type { Cast, ConductorBench } from "./bench.js";
+
+/** One thing that happened, and its particulars: `["PUT /allocations/I", { devstack2: { VCPU: 1 } }]`. */
+export type Line = readonly [what: string, particulars?: unknown];
+
+/**
+ * What a task does, in its order: its requests to Placement, its messages to agents, and what each transaction changes of the
+ * instance's records; the events of its actions last, and what went wrong with the task itself. `I` is the instance, `M1` its first migration, a node goes by its host.
+ * @param work what runs it; by default the conductor that is there
+ */
+export async function stepsOf(
+  bench: ConductorBench,
+  task: Task,
+  work: () => Promise<unknown> = () => bench.run(),
+): Promise<readonly Line[]> {
+  const { instanceUuid } = task;
+  const { id } = bench.store.tasks.add(task);
+  const logged = bench.placementBench.logs.length;
+  let isOpen = false;
+  const lines: Line[] = [];
+  const records = new Records(bench, instanceUuid);
+  records.changes();
+  const before = eventsOf(bench, instanceUuid);
+  const onSent = (sent: Sent) => lines.push(lineOf(sent));
+  const onMessage = (what: string, { host, method, params }: Cast) =>
+    lines.push([`${what} ${method} of ${host}`, params]);
+  const stop = bench.store.onChange(() => {
+    lines.push(...records.changes());
+    isOpen = bench.store.tasks.pending().some((each) => each.id === id);
+  });
+  bench.placementBench.watchers.add(onSent);
+  bench.watchers.add(onMessage);
+  await work();
+  stop();
+  bench.placementBench.watchers.delete(onSent);
+  bench.watchers.delete(onMessage);
+  lines.push(...records.changes());
+  const events = eventsOf(bench, instanceUuid).filter((event) => !before.includes(event));
+  if (events.length > 0) {
+    lines.push(["events", events]);
+  }
+  if (isOpen) {
+    lines.push(["finished apart from its last write"]);
+  }
+  const complaints = bench.placementBench.logs.slice(logged).map(({ message }) => message.replace(/;.*/, ""));
+  const failures = [`${task.kind} failed`, `${task.kind} could not even be given up`];
+  lines.push(...complaints.filter((message) => failures.includes(message)).map((message): Line => [message]));
+  return named(bench, instanceUuid, lines);
+}
+
+const OUTSIDE = /^(GET|PUT|POST|DELETE|cast|call) /;
+
+/** Only what it asks of Placement and says to agents. */
+export function outside(lines: readonly Line[]): readonly string[] {
+  return lines.map(([what]) => what).filter((what) => OUTSIDE.test(what));
+}
+
+/** Only what it leaves in the records: the changed columns of each. */
+export function outcome(lines: readonly Line[]): Readonly<Record<string, unknown>> {
+  const left = new Map<string, unknown>();
+  for (const [what, particulars = true] of lines.filter(([each]) => !OUTSIDE.test(each))) {
+    const before = left.get(what);
+    left.set(what, isRow(before) && isRow(particulars) ? { ...before, ...particulars } : particulars);
+  }
+  return Object.fromEntries(left);
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Columns that say when, and those that hold for every row. */
+const UNTOLD = new Set(["id", "uuid", "instanceUuid", "createdAt", "updatedAt", "deletedAt"]);
+
+class Records {
+  readonly #bench: ConductorBench;
+  readonly #uuid: string;
+  readonly #known = new Map<string, Row | null>();
+
+  constructor(bench: ConductorBench, uuid: string) {
+    this.#bench = bench;
+    this.#uuid = uuid;
+  }
+
+  /** What differs from the last look. */
+  changes(): Line[] {
+    const { store } = this.#bench;
+    const instance = store.instances.get(this.#uuid, { readDeleted: true });
+    const migrations = store.migrations.byFilters({ instanceUuid: this.#uuid, readDeleted: true });
+    const spec = store.requests.spec(this.#uuid);
+    const request = store.requests.buildRequest(this.#uuid);
+    const fault = store.instances.fault(this.#uuid);
+    return [
+      ...this.#change("instance", instance && { ...instance, deleted: instance.deleted !== 0 }),
+      ...migrations.flatMap((row, index) =>
+        this.#change(`migration M${index + 1}`, { ...row, deleted: row.deleted !== 0 }),
+      ),
+      ...this.#change("fault", fault && { code: fault.code, message: fault.message, host: fault.host }),
+      ...this.#change("request spec", spec && { ...spec, flavor: spec.flavor.name }),
+      ...this.#change("build request", request && { projectId: request.projectId }),
+      ...this.#change("mapping", store.mappings.instance(this.#uuid)),
+      ...this.#tasks(),
+    ];
+  }
+
+  #tasks(): Line[] {
+    return this.#bench.store.tasks.pending().flatMap(({ id, task }) => {
+      const { kind, instanceUuid, ...more } = task;
+      const isNew = instanceUuid === this.#uuid && !this.#known.has(`task ${id}`);
+      this.#known.set(`task ${id}`, {});
+      return isNew ? [[`task ${kind}`, more] as const] : [];
+    });
+  }
+
+  #change(what: string, now: Row | null): Line[] {
+    const before = this.#known.get(what);
+    this.#known.set(what, now);
+    if (now === null) {
+      return before ? [[`${what} gone`]] : [];
+    }
+    if (!before || what === "fault") {
+      const told = Object.entries(now).filter(
+        ([name, value]) => !UNTOLD.has(name) && value !== null && value !== false,
+      );
+      return before && same(before, now) ? [] : [[what, Object.fromEntries(told)]];
+    }
+    const changed = Object.entries(now).filter(([name, value]) => !UNTOLD.has(name) && !same(before[name], value));
+    return changed.length > 0 ? [[what, Object.fromEntries(changed)]] : [];
+  }
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** `cold_migrate Error: why`; one that is open has no result. */
+function eventsOf({ store }: ConductorBench, instanceUuid: string): readonly string[] {
+  return store.actions
+    .list(instanceUuid)
+    .toReversed()
+    .flatMap(({ id }) => store.actions.events(id))
+    .map(({ event, host, result, details }) =>
+      [`${event} on ${host}:`, result, details && `(${details})`].filter(Boolean).join(" "),
+    );
+}
+
+/** A request, with what it makes of each consumer. */
+function lineOf({ method, path, body, status }: Sent): Line {
+  const what = `${method} ${path.split("?")[0]}${status >= 400 ? ` -> ${status}` : ""}`;
+  if (method === "GET" || method === "DELETE") {
+    return [what];
+  }
+  const write = body as Readonly<Record<string, { readonly allocations?: Row }>>;
+  const allocations = "allocations" in write ? write.allocations : undefined;
+  return allocations === undefined
+    ? [what, Object.fromEntries(Object.entries(write).map(([consumer, held]) => [consumer, amounts(held.allocations)]))]
+    : [what, amounts(allocations as Row)];
+}
+
+function amounts(allocations: Row = {}): Row {
+  return Object.fromEntries(
+    Object.entries(allocations).map(([provider, held]) => [provider, (held as { resources: Row }).resources]),
+  );
+}
+
+function named({ store }: ConductorBench, instanceUuid: string, lines: readonly Line[]): readonly Line[] {
+  const names: [string, string][] = [[instanceUuid, "I"]];
+  for (const [index, { uuid }] of store.migrations.byFilters({ instanceUuid, readDeleted: true }).entries()) {
+    names.push([uuid, `M${index + 1}`]);
+  }
+  for (const { host } of store.services.list({})) {
+    names.push(...store.computeNodes.byHost(host).map(({ uuid }): [string, string] => [uuid, host]));
+  }
+  const text = names.reduce((all, [uuid, name]) => all.replaceAll(uuid, name), JSON.stringify(lines, byName));
+  return JSON.parse(text) as Line[];
+}
+
+/** Flavors and alternates by their names. */
+function byName(key: string, value: unknown): unknown {
+  if (key === "alternates" && Array.isArray(value)) {
+    return value.map(({ host }) => host);
+  }
+  return isRow(value) && "flavorid" in value ? value.name : value;
+}

@@ -1,0 +1,124 @@
+import { IRONIC_FAULTS } from "../../../../src/cluster/ironic/fault-points.js";
+import { createIronic, type IronicService } from "../../../../src/cluster/ironic/ironic.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import { parseKnob } from "../../../../src/faults/fault-knobs.js";
+import { FaultSet } from "../../../../src/faults/fault-set.js";
+import type { ServiceResponse } from "../../../../src/runtime/service.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
+import { ADMINISTRATOR } from "../../../fixtures/world/administrator.js";
+import {
+  type IronicClient,
+  type IronicReply,
+  type IronicRequest,
+  replyOf,
+} from "../../../peers/ironic/contract/client.js";
+
+/** Milliseconds. */
+const WAIT = 100;
+
+/** The embedded Ironic in virtual time, asked without a socket. */
+export class EmbeddedIronic implements IronicClient {
+  readonly root = "http://ironic.test/baremetal";
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly #runtime: VirtualRuntime;
+  #faults: FaultSet;
+  #service: IronicService;
+
+  static async open(): Promise<EmbeddedIronic> {
+    const world = new VirtualWorld({ seed: 7 });
+    const runtime = world.spawn({ name: "ironic" });
+    return new EmbeddedIronic(world, runtime, emptyStore({ runtime }));
+  }
+
+  constructor(world: VirtualWorld, runtime: VirtualRuntime, store: Store) {
+    this.world = world;
+    this.store = store;
+    this.#runtime = runtime;
+    this.#faults = new FaultSet(runtime);
+    this.#service = this.#create();
+  }
+
+  enrol(count: number): void {
+    this.#service.enrol(count);
+  }
+
+  /** As after `kill -9`: what the file has is all that is left. */
+  restart(): void {
+    this.#service.stop();
+    this.#faults = new FaultSet(this.#runtime);
+    this.#service = this.#create();
+    this.#service.start();
+  }
+
+  /** @param knob `hardware.deploy=fail:once` */
+  fault(knob: string): void {
+    this.#faults.set(parseKnob(knob, IRONIC_FAULTS));
+  }
+
+  /** All faults. */
+  clear(): void {
+    this.#faults.clear();
+  }
+
+  /** Killed, and started again so many milliseconds later. */
+  async whileDown(milliseconds: number): Promise<void> {
+    this.#service.stop();
+    await this.world.advance(milliseconds);
+    this.restart();
+  }
+
+  /** A body as it is. */
+  async askRaw(method: string, path: string, body: string): Promise<ServiceResponse> {
+    const headers = { "x-auth-token": "admin", "x-openstack-ironic-api-version": "1.82" };
+    const answer = this.#service.handle({ method, path, query: "", headers, body, baseUrl: this.root });
+    return this.world.runUntil(Promise.resolve(answer));
+  }
+
+  /** The answer as it is; `token` null: none. */
+  async ask(request: IronicRequest, token: string | null = "admin"): Promise<ServiceResponse> {
+    return this.world.runUntil(Promise.resolve(this.#answer(request, token)));
+  }
+
+  async together(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]> {
+    const answers = await this.world.runUntil(Promise.all(requests.map((request) => this.#answer(request, "admin"))));
+    return answers.map(({ status, headers, body }) => replyOf(status, headers, body));
+  }
+
+  async wait(): Promise<void> {
+    await this.world.advance(WAIT);
+  }
+
+  async #answer(
+    { method, path, body, version = "1.82" }: IronicRequest,
+    token: string | null,
+  ): Promise<ServiceResponse> {
+    const [below = "", query = ""] = path.split("?");
+    return this.#service.handle({
+      method,
+      path: below,
+      query,
+      headers: {
+        ...(token === null ? {} : { "x-auth-token": token }),
+        ...(version === null ? {} : { "x-openstack-ironic-api-version": version }),
+        "content-type": "application/json",
+      },
+      body: body === undefined ? "" : JSON.stringify(body),
+      baseUrl: this.root,
+    });
+  }
+
+  #create(): IronicService {
+    const tokens = new Map([
+      ["admin", ADMINISTRATOR],
+      ["demo", { ...ADMINISTRATOR, roles: ["member", "reader"] }],
+    ]);
+    return createIronic({
+      ...this.#runtime,
+      sql: this.store.database,
+      validate: (token) => tokens.get(token),
+      faults: this.#faults,
+    });
+  }
+}

@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import { openrc } from "../../../src/cluster/identity/openrc.js";
+import { readClusterInfo } from "../../../src/cluster/local/state-dir.js";
+import { type OutsideDoor, openOutsideDoor } from "../../../src/cluster/outside-door.js";
+import { connectToConductor } from "../../../src/conductor/connect-to-conductor.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { DIRECTORY, openControlPlane } from "../../fixtures/world/control-plane.js";
+
+const runtime = () => createVirtualRuntime();
+const DOOR: OutsideDoor = {
+  address: "192.0.2.2",
+  port: 8775,
+  tls: { cert: "", key: "" },
+  host: "control.test",
+  names: ["control.test", "*.cloud.test"],
+  cacert: null,
+};
+const services = { "/api": async () => ({ status: 200, headers: {}, body: "served" }) };
+
+it("is told by its name, and answers who asks by a name of its certificate or an address", async () => {
+  const world = runtime();
+  const { url } = await openOutsideDoor(DOOR, { services }, world);
+  expect(url).toBe("https://control.test:8775");
+  const ask = async (host: string) => {
+    const request = { method: "GET", url: "https://192.0.2.2:8775/api", headers: { host } } as const;
+    return (await world.runUntil(world.http.request(request))).status;
+  };
+  for (const host of [
+    "control.test:8775",
+    "Control.Test",
+    "a.cloud.test",
+    "192.0.2.2:8775",
+    "[2001:db8::2]",
+    "localhost",
+  ]) {
+    expect([host, await ask(host)]).toEqual([host, 200]);
+  }
+  for (const host of ["evil.test", "cloud.test", "a.b.cloud.test", "test"]) {
+    expect([host, await ask(host)]).toEqual([host, 403]);
+  }
+});
+
+it("has the port that it had before when any will do, or another where that is taken", async () => {
+  const world = runtime();
+  const any = { ...DOOR, port: 0, lastPort: 4711 };
+  const first = await openOutsideDoor(any, { services }, world);
+  expect(first.url).toBe("https://control.test:4711");
+  const second = await openOutsideDoor(any, { services }, world);
+  expect(second.url).not.toBe(first.url);
+  await expect(openOutsideDoor({ ...DOOR, port: 4711 }, { services }, world)).rejects.toThrow("4711");
+});
+
+it("tells agents of Placement and Image where they came in, and clients of the door for others", async () => {
+  const world = runtime();
+  const outside = { ...DOOR, host: "192.0.2.2", cacert: "/cluster/tls/ca.pem" };
+  const { url, outsideUrl, stop } = await world.runUntil(openControlPlane({ runtime: world, outside }));
+  expect(outsideUrl).toBe("https://192.0.2.2:8775");
+  const joinToken = (await world.files.read(DIRECTORY.joinTokenFile)).trim();
+  const told = async (where: string) => {
+    const connection = connectToConductor({ url: where, joinToken, runtime: world });
+    const session = connection.host("devstack1", { lease: false });
+    const calls = [session.call("placement_access", {}), session.call("image_access", {})];
+    const endpoints = (await world.runUntil(Promise.all(calls))).map(({ endpoint }) => endpoint);
+    await world.runUntil(connection.close());
+    return endpoints;
+  };
+  expect(await told("wss://192.0.2.2:8775")).toEqual([`${outsideUrl}/placement`, `${outsideUrl}/image`]);
+  expect(await told(url)).toEqual([`${url}/placement`, `${url}/image`]);
+  const clouds = await world.files.read(DIRECTORY.cloudsFile);
+  expect(clouds).toContain(`auth_url: "${outsideUrl}/identity/v3"`);
+  expect(openrc(clouds, "devstack")).toContain("export OS_CACERT=/cluster/tls/ca.pem");
+  expect(await readClusterInfo(world.files, DIRECTORY)).toMatchObject({ url, outside: outsideUrl });
+  await world.runUntil(stop());
+});

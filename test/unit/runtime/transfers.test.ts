@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BYTES, type ServiceHandler } from "../../../src/runtime/service.js";
+import { type Bytes, bytesIn, textIn } from "../../../src/runtime/transfers.js";
+import { type Bench, benches } from "./both-runtimes.js";
+
+async function* parts(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) {
+    yield Buffer.from(text);
+  }
+}
+
+async function* breaking(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+  yield* parts(...texts);
+  throw new Error("the disk failed");
+}
+
+describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
+  let bench: Bench;
+  let close: () => Promise<void> = async () => {};
+
+  beforeEach(async () => {
+    bench = await openBench();
+  });
+  afterEach(async () => {
+    await bench.run(close());
+    await bench.dispose();
+  });
+
+  async function listen(handler: ServiceHandler, limits = {}): Promise<string> {
+    const listener = await bench.runtime.servers.listen({ port: 0, services: { "": handler }, limits });
+    close = () => listener.close(0);
+    return listener.url;
+  }
+
+  const put = (url: string, body: Bytes) =>
+    bench.run(bench.runtime.transfers.send({ method: "PUT", url, headers: { "content-type": BYTES }, body }));
+
+  it("go to a service as they come, larger than any text may be, and come back", async () => {
+    let held = "";
+    const url = await listen(
+      async ({ method, bytes, body }) => {
+        if (method === "GET") {
+          return { status: 200, headers: { "content-type": BYTES }, body: "", bytes: parts(held, "!") };
+        }
+        expect(body).toBe("");
+        held = await textIn(bytes ?? parts());
+        return { status: 204, headers: {}, body: "" };
+      },
+      { bodyBytes: 10 },
+    );
+    expect((await put(url, parts("x".repeat(20), "yz"))).status).toBe(204);
+    expect(held).toBe(`${"x".repeat(20)}yz`);
+    const answer = await bench.run(bench.runtime.transfers.send({ method: "GET", url }));
+    expect(await bench.run(textIn(answer.body))).toBe(`${held}!`);
+    expect(await bench.run(bench.runtime.http.request({ method: "GET", url }))).toMatchObject({ body: `${held}!` });
+  });
+
+  it("that break half-way fail with what they threw, and the service hears of it", async () => {
+    let heard: (what: string) => void = () => {};
+    const outcome = new Promise<string>((resolve) => {
+      heard = resolve;
+    });
+    const url = await listen(async ({ bytes }) => {
+      await bytesIn(bytes ?? parts()).then(
+        () => heard("it took a part for all"),
+        () => heard("broken"),
+      );
+      return { status: 204, headers: {}, body: "" };
+    });
+    await expect(put(url, breaking("a", "b"))).rejects.toThrow("the disk failed");
+    expect(await bench.run(outcome)).toBe("broken");
+  });
+
+  it("of an answer that breaks half-way throw, after what has come", async () => {
+    let breakOff: () => void = () => {};
+    const begun = new Promise<void>((resolve) => {
+      breakOff = resolve;
+    });
+    async function* answered(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from("a");
+      await begun;
+      throw new Error("the disk failed");
+    }
+    const url = await listen(async () => ({ status: 200, headers: {}, body: "", bytes: answered() }));
+    const { body } = await bench.run(bench.runtime.transfers.send({ method: "GET", url }));
+    breakOff();
+    await expect(bench.run(bytesIn(body))).rejects.toMatchObject({ name: "HttpConnectFailure" });
+  });
+
+  it("that a service does not read are dropped, and the client sees the answer", async () => {
+    const url = await listen(async () => ({ status: 409, headers: {}, body: "taken" }));
+    const answer = await put(url, parts("some", "thing"));
+    expect([answer.status, await bench.run(textIn(answer.body))]).toEqual([409, "taken"]);
+  });
+
+  it("wait for whoever takes them: no part is made before it is asked for", async () => {
+    let made = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (;;) {
+        made += 1;
+        yield new Uint8Array(64 * 1024);
+      }
+    }
+    const url = await listen(async () => ({ status: 200, headers: {}, body: "", bytes: endless() }));
+    const { body } = await bench.run(bench.runtime.transfers.send({ method: "GET", url }));
+    const first = await bench.run(body[Symbol.asyncIterator]().next());
+    expect(first.done).toBe(false);
+    // What fits into the buffers of both sockets, and no more.
+    expect(made).toBeLessThan(400);
+  });
+
+  it("of an answer in pieces of text come as one body, with its length", async () => {
+    const pieces = ["ä", "b".repeat(200_000), "", "ü€", "c".repeat(100)];
+    const url = await listen(() => ({ status: 200, headers: {}, body: "", pieces }));
+    const answer = await bench.run(bench.runtime.http.request({ method: "GET", url }));
+    expect(answer.body === pieces.join("")).toBe(true);
+    const again = await bench.run(bench.runtime.http.request({ method: "GET", url }));
+    expect(again.body.length).toBe(answer.body.length);
+  });
+
+  it("end when the caller wants them no more, and when nobody listens", async () => {
+    const gone = new AbortController();
+    const url = await listen(() => new Promise(() => {}));
+    const waiting = bench.runtime.transfers.send({ method: "GET", url, signal: gone.signal });
+    gone.abort(new Error("given up"));
+    await expect(waiting).rejects.toThrow("given up");
+    const nobody = bench.runtime.transfers.send({ method: "GET", url: "http://127.0.0.1:1/" });
+    await expect(bench.run(nobody)).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
+  });
+
+  it("that stand still for too long are given up", async () => {
+    const url = await listen(() => new Promise(() => {}));
+    const waiting = bench.runtime.transfers.send({ method: "GET", url, idle: 30 });
+    await expect(bench.run(waiting)).rejects.toMatchObject({ name: "HttpTimeout", milliseconds: 30 });
+  });
+});
