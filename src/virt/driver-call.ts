@@ -112,10 +112,10 @@ export class DriverCaller {
     }
   }
 
-  /** What is waited for now, in words. */
-  get waitedFor(): readonly string[] {
+  /** What is waited for now, call by call, in words. */
+  get waitedFor(): ReadonlyMap<object, string> {
     const now = this.#doors.clock.monotonic();
-    return [...this.#calls].map(([call, began]) => waitText(this.#awaited(call), now - began));
+    return new Map([...this.#calls].map(([call, began]) => [call, waitText(this.#awaited(call), now - began)]));
   }
 
   async #underWay<R>(call: DriverCall<R>): Promise<unknown> {

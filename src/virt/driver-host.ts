@@ -76,8 +76,8 @@ export class DriverHost {
     return this.#invoker.supports(method);
   }
 
-  /** The calls that are under way, in words. */
-  get waitedFor(): readonly string[] {
+  /** The calls that are under way, each in words. */
+  get waitedFor(): ReadonlyMap<object, string> {
     return this.#invoker.waitedFor;
   }
 

@@ -46,8 +46,8 @@ export class DriverInvoker {
     );
   }
 
-  /** The calls that are under way, in words. */
-  get waitedFor(): readonly string[] {
+  /** The calls that are under way, each in words. */
+  get waitedFor(): ReadonlyMap<object, string> {
     return this.#caller.waitedFor;
   }
 

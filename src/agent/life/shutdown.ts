@@ -1,5 +1,5 @@
 import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import type { PeriodicLoop } from "../periodic/loop.js";
 import type { AgentServices } from "../services.js";
 import { drainingHandlers } from "./agent-handlers.js";
@@ -8,6 +8,9 @@ import type { TaskTracker } from "./task-tracker.js";
 
 /** Seconds of `manager_shutdown_timeout` that are kept for what comes after the waiting. */
 const RESERVE = 20;
+
+/** Milliseconds between two looks for a call of the driver that the end waits for. */
+const LOOK_INTERVAL = 1_000;
 
 export interface RunningAgent {
   readonly services: AgentServices;
@@ -31,21 +34,41 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
   await endsWithin(timers, reserve, logged(services, "cancel live migrations that wait", cancelled));
   const { incoming } = services.operations;
   void logged(services, "look at the moves that are on their way here", forgetEnded(services));
-  for (const call of services.driver.waitedFor) {
-    services.logger.warn(
-      `the end waits for ${call}; it goes on in ${(timeout - reserve) / 1000} s at the latest, a second SIGTERM ends it at once`,
-    );
-  }
+  const endLooking = tellWhatHolds(services, timeout - reserve);
   const idle = Promise.all([periodics?.stop(), allEnded(services, tasks)]);
-  if (!(await endsWithin(timers, timeout - reserve, idle))) {
+  const isIdle = await endsWithin(timers, timeout - reserve, idle).finally(endLooking);
+  if (!isIdle) {
     const left = tasks.size + incoming.size;
-    for (const call of services.driver.waitedFor) {
+    for (const call of services.driver.waitedFor.values()) {
       services.logger.warn(`the end no longer waits for ${call}`);
     }
     services.logger.warn(`${left} operations did not end in time; the next start deals with them`);
   }
   heartbeat.stop();
   await endsWithin(timers, reserve, logged(services, "let go of the hypervisor", services.driver.cleanupHost()));
+}
+
+/**
+ * Says of each call of the driver once that the end waits for it; what is under way may come to the driver only now.
+ * @param limit milliseconds
+ * @returns what ends the looking
+ */
+function tellWhatHolds({ driver, logger, runtime }: AgentServices, limit: number): CancelTimer {
+  const told = new Set<object>();
+  let cancel: CancelTimer = () => {};
+  const look = (): void => {
+    for (const [call, words] of driver.waitedFor) {
+      if (!told.has(call)) {
+        told.add(call);
+        logger.warn(
+          `the end waits for ${words}; it goes on in ${limit / 1000} s at the latest, a second SIGTERM ends it at once`,
+        );
+      }
+    }
+    cancel = runtime.timers.after(LOOK_INTERVAL, look);
+  };
+  look();
+  return () => cancel();
 }
 
 /** The other host of a move must still be able to end it. */

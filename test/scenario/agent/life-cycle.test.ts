@@ -83,6 +83,27 @@ scenario("2.8 stop: what is under way ends first, then the agent lets go and the
   expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
 });
 
+scenario("2.8 stop: a call of the driver that is made only then is said to be waited for, once", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, placed(node));
+  const hypervisor = lab.hypervisor("devstack1");
+  hypervisor.addGuest(VM);
+  const run = await lab.start("devstack1", { operations: "real" });
+  hypervisor.hang = "destroy";
+  lab.beforeCall = async () => {
+    await run.runtime.timers.sleep(2_000);
+  };
+  lab.controlPlane.conductor.bus.cast("devstack1", "terminate_instance", { instanceUuid: VM, requestId: "r" }, "r");
+  await lab.world.advance(1_000);
+  const stopped = run.agent.stop();
+  await lab.world.advance(60_000);
+  const waits = run.runtime.logs.filter(({ message }) => message.startsWith("the end waits for"));
+  expect(waits.map(({ message }) => message)).toEqual([
+    expect.stringContaining(`destroy of driver fake-memory, for instance ${VM}, on behalf of r`),
+  ]);
+  await lab.world.runUntil(stopped);
+});
+
 scenario("2.8 stop: what the hypervisor tells while the agent lets go of it is not acted on", async (lab) => {
   const { node } = await lab.seed("devstack1");
   addInstance(lab.store, VM, placed(node));
