@@ -26,6 +26,7 @@ export function parentSupervisor(): HostSupervisor | undefined {
   return hasParent
     ? {
         list: async () => (await ask("list", "")) as readonly HostProcess[],
+        find: async (host) => (await ask("find", host)) as HostProcess | null,
         control: async (host, action) => (await ask(action, host)) as Awaited<ReturnType<HostSupervisor["control"]>>,
         add: async (addition) => (await ask("add", addition)) as readonly string[],
         forget: async (host) => void (await ask("forget", host)),

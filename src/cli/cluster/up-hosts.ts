@@ -57,6 +57,8 @@ export class UpHosts {
     switch (command) {
       case "list":
         return this.#list();
+      case "find":
+        return this.#find(subject);
       case "add":
         return this.#add(subject);
       case "forget":
@@ -70,6 +72,11 @@ export class UpHosts {
 
   #list(): readonly HostProcess[] {
     return [...this.#supervisor.hosts, ...this.idle.map((host) => this.#idleHost(host))];
+  }
+
+  #find(host: string): HostProcess | undefined {
+    const isKept = host !== CONTROL_PLANE && this.#options.kept.get(host) !== undefined;
+    return this.#supervisor.host(host) ?? (isKept ? this.#idleHost(host) : undefined);
   }
 
   async #control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | null> {

@@ -42,11 +42,14 @@ export class HostControls {
 
   /** Those of connections that are up, in the order in which they were announced first. */
   known(): readonly KnownHost[] {
-    return [...this.#hosts.values()].flatMap((offers) => {
-      const [session, known] = bestOf(offers) ?? [];
-      const { pid = 0, machine = "" } = session?.identity ?? {};
-      return known === undefined ? [] : { ...known, pid, machine };
-    });
+    return [...this.#hosts.keys()].flatMap((host) => this.find(host) ?? []);
+  }
+
+  /** Undefined: no connection that is up controls the host. */
+  find(host: string): KnownHost | undefined {
+    const [session, known] = bestOf(this.#hosts.get(host) ?? new Map<Session, ControlledHost>()) ?? [];
+    const { pid = 0, machine = "" } = session?.identity ?? {};
+    return known === undefined ? undefined : { ...known, pid, machine };
   }
 
   /**

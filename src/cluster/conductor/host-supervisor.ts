@@ -5,6 +5,8 @@ import type { OVER_THE_LINK } from "../local/reports.js";
 /** What starts and ends the agents' processes: `compute-cluster up`, the parent of the control plane. */
 export interface HostSupervisor {
   list(): Promise<readonly HostProcess[]>;
+  /** null: it does not know the host. */
+  find(host: string): Promise<HostProcess | null>;
   /** Answers when the host is in its new state; null: it does not know the host. @throws {Error} why it cannot be done. */
   control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | null>;
   /** Starts the hosts of an addition and answers with them. @throws {Error} why it cannot be done. */

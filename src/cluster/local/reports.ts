@@ -62,7 +62,7 @@ export interface HostCommand {
   readonly type: "host-command";
   /** The answer has the same. */
   readonly id: number;
-  readonly command: "list" | "start" | "stop" | "kill" | "add" | "forget";
+  readonly command: "list" | "find" | "start" | "stop" | "kill" | "add" | "forget";
   /** What it is about: a host; for `add` the name of an addition; for `list` nothing. */
   readonly subject: string;
 }

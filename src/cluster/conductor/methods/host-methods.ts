@@ -12,7 +12,7 @@ interface HostDeps {
   readonly store: Store;
   readonly leases: HostLeases;
   readonly supervisor: HostSupervisor | undefined;
-  readonly controls: Pick<HostControls, "known" | "control">;
+  readonly controls: Pick<HostControls, "known" | "find" | "control">;
 }
 
 /** The methods of `compute-cluster host`. */
@@ -37,17 +37,17 @@ export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
 }
 
 async function controlHost(deps: HostDeps, host: string, action: HostAction): Promise<HostProcess> {
-  const { leases, supervisor, controls } = deps;
+  const { store, leases, supervisor, controls } = deps;
   const done = await supervisor?.control(host, action);
   if (typeof done === "object" && done !== null) {
     return done;
   }
-  if (controls.known().some((known) => known.host === host)) {
+  if (controls.find(host) !== undefined) {
     const { state, detail } = await controls.control(host, action);
-    const [found] = await listHosts(deps, host);
+    const found = (await supervisor?.find(host)) ?? unsupervised(deps, host, controls.find(host));
+    const driver = found.driver ?? store.computeNodes.byHost(host)[0]?.hypervisorType ?? null;
     // What starts and ends processes may not have heard of it yet.
-    const before = found?.state === state ? found : { ...unsupervised(deps, host), ...found, exitCode: null };
-    return { ...before, state, reason: detail };
+    return { ...found, driver, exitCode: found.state === state ? found.exitCode : null, state, reason: detail };
   }
   const holder = leases.describe(host);
   throw new ComputeHostNotFound(

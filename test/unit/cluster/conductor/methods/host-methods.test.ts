@@ -32,7 +32,11 @@ beforeEach(() => {
   leases = new HostLeases(store, runtime.clock, 10_000);
   [known, processes, asked, answer] = [[], [], [], null];
   supervisor = {
-    list: async () => processes,
+    list: async () => {
+      asked.push("list");
+      return processes;
+    },
+    find: async (host) => processes.find((process) => process.host === host) ?? null,
     control: async (host, action) => {
       asked.push(`${action} ${host}`);
       return answer;
@@ -47,6 +51,7 @@ beforeEach(() => {
 function methods() {
   const controls = {
     known: () => known,
+    find: (host: string) => known.find((one) => one.host === host),
     control: async (host: string, action: string) => {
       asked.push(`${action} ${host} over the link`);
       return { host, state: "killed" as const, detail: "by hand" };
@@ -110,6 +115,16 @@ describe("an operator's command for a host", () => {
       state: "killed",
       reason: "by hand",
     });
+    expect(asked).toEqual(["kill a", "kill a over the link"]);
+  });
+
+  it("asks nothing about the other hosts, and keeps what is known of this one", async () => {
+    answer = "over-the-link";
+    processes = [aProcess("a", { driver: "mine", log: "pool-1.log" }), aProcess("b")];
+    known = [{ host: "a", pid: 7, machine: "m", state: "serving", detail: "" }];
+    expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toEqual(
+      aProcess("a", { driver: "mine", log: "pool-1.log", state: "killed", reason: "by hand" }),
+    );
     expect(asked).toEqual(["kill a", "kill a over the link"]);
   });
 
