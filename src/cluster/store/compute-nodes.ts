@@ -85,10 +85,11 @@ export class ComputeNodes {
       .map(([host]) => String(host));
   }
 
-  /** The hypervisor type of each host's nodes, by host. */
-  typesByHost(): ReadonlyMap<string, string> {
+  /** The hypervisor type of each host's nodes, by host. @param only of this host alone */
+  typesByHost(only: string | null = null): ReadonlyMap<string, string> {
     const rows = this.#context.sql.all(
-      "SELECT host, max(hypervisor_type) FROM compute_nodes WHERE deleted = 0 GROUP BY host",
+      `SELECT host, max(hypervisor_type) FROM compute_nodes WHERE deleted = 0${only === null ? "" : " AND host = ?"} GROUP BY host`,
+      ...(only === null ? [] : [only]),
     );
     return new Map(rows.map(([host, type]) => [String(host), String(type)]));
   }

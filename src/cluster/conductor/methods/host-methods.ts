@@ -72,23 +72,24 @@ async function said<T>(work: () => Promise<T>): Promise<T> {
 
 /** What runs, then what an agent or a record alone knows. @param only null: every host */
 async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
-  const { store, supervisor, controls } = deps;
-  const processes = (await supervisor?.list()) ?? [];
+  const { store, controls } = deps;
+  const processes = await processesFor(deps, only);
   const isAsked = (host: string): boolean => only === null || host === only;
   const services = new Map(
     store.services
       .list({ binary: "nova-compute", ...(only === null ? {} : { host: only }) })
       .map((service) => [service.host, service]),
   );
-  const servers = store.instances.countsByHost();
-  const types = store.computeNodes.typesByHost();
+  const servers = only === null ? store.instances.countsByHost() : new Map([[only, store.instances.countByHost(only)]]);
+  const types = store.computeNodes.typesByHost(only);
   const known = processes.filter(({ host }) => isAsked(host));
   const named = new Set(known.map(({ host }) => host));
   const pids = new Set(processes.map(({ pid }) => pid));
   // A process of ours may still speak of a host that was removed.
   const isGone = ({ host, pid, state }: KnownHost) => !services.has(host) && pids.has(pid) && !LIVE.has(state);
-  const controlled = new Map(controls.known().flatMap((found) => (isGone(found) ? [] : [[found.host, found]])));
-  const others = [...new Set([...services.keys(), ...[...controlled.keys()].filter(isAsked)])]
+  const offered = only === null ? controls.known() : [controls.find(only)].filter((found) => found !== undefined);
+  const controlled = new Map(offered.flatMap((found) => (isGone(found) ? [] : [[found.host, found]])));
+  const others = [...new Set([...services.keys(), ...controlled.keys()])]
     .filter((host) => !named.has(host))
     .map((host) => unsupervised(deps, host, controlled.get(host)));
   return [...known, ...others].map((found) => {
@@ -100,6 +101,12 @@ async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]
       service: service === undefined ? null : serviceOf(service),
     };
   });
+}
+
+/** Those of the host alone where they tell of it, for the list of all takes long. */
+async function processesFor({ supervisor }: HostDeps, only: string | null): Promise<readonly HostProcess[]> {
+  const found = only === null ? null : await supervisor?.find(only);
+  return found ? [found] : ((await supervisor?.list()) ?? []);
 }
 
 const LIVE: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);

@@ -91,6 +91,9 @@ describe("the list of hosts", () => {
       { host: "b", state: "serving", pid: 8, process: "elsewhere", service: null },
     ]);
     expect((await methods().list_hosts({ host: "b" }, caller)).map(({ host }) => host)).toEqual(["b"]);
+    asked.length = 0;
+    expect(await methods().list_hosts({ host: "a" }, caller)).toMatchObject([{ host: "a", servers: 1 }]);
+    expect(asked, "nothing about others").toEqual([]);
   });
 
   it("has no host that was removed, though the pool that served it still speaks of it", async () => {
