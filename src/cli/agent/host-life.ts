@@ -1,5 +1,5 @@
 import type { AgentState } from "../../agent/context.js";
-import { Agent } from "../../agent/life/agent.js";
+import { Agent, type AgentOptions } from "../../agent/life/agent.js";
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { ConductorConnection, MortalSession } from "../../conductor/port.js";
 import { createFaultDoors } from "../../faults/fault-doors.js";
@@ -55,7 +55,8 @@ export class HostLife implements LiveHost {
   readonly host: string;
   readonly #life = new Life();
   readonly #shared: SharedParts;
-  readonly #loaded: LoadedConfig;
+  /** Without the origin of each option, which is larger than the options. */
+  readonly #options: Pick<AgentOptions, "config" | "driver" | "driverConfig" | "configFiles" | "changeDriver">;
   readonly #runtime: Runtime;
   readonly #metrics: AgentMetrics;
   readonly #onServing: () => void;
@@ -74,8 +75,9 @@ export class HostLife implements LiveHost {
   ) {
     this.#onProgress = onProgress;
     this.#faultFile = faultFile;
-    this.host = loaded.compiled.config.defaults.host;
-    this.#loaded = loaded;
+    const { compiled, driver, driverConfig, configFiles, changeDriver } = loaded;
+    this.host = compiled.config.defaults.host;
+    this.#options = { config: compiled.config, driver, driverConfig, configFiles, changeDriver };
     this.#shared = shared;
     this.#runtime = mortalRuntime(shared.runtime, this.#life);
     this.#metrics = shared.outlet.forHost(this.host);
@@ -96,7 +98,7 @@ export class HostLife implements LiveHost {
   }
 
   async #run(): Promise<void> {
-    const { config } = this.#loaded.compiled;
+    const { config } = this.#options;
     const faultFile = this.#faultFile ?? (await openFaults(config.defaults.statePath, this.#runtime));
     try {
       const doors = createFaultDoors(this.#runtime, faultFile.faults);
@@ -140,8 +142,7 @@ export class HostLife implements LiveHost {
 
   #makeAgent(runtime: Runtime, metrics: AgentMetrics, faults: Parameters<typeof createFaultDoors>[1]): Agent {
     const { connection, outlet, strays, serviceVersion } = this.#shared;
-    const { compiled, driver, driverConfig, configFiles, changeDriver } = this.#loaded;
-    const { config } = compiled;
+    const { config, driver } = this.#options;
     const session = connection.host(this.host, { lease: !config.workarounds.upstreamQuirks.has("no-host-lease") });
     this.#session = session;
     outlet.watchHost(session);
@@ -150,14 +151,11 @@ export class HostLife implements LiveHost {
       return driver.create(context);
     };
     return new Agent({
+      ...this.#options,
       host: this.host,
-      config,
-      configFiles,
       runtime,
       session,
       driver: { ...driver, create },
-      driverConfig,
-      changeDriver,
       placement: reportClient(config, runtime, session, metrics),
       metrics,
       faults,
