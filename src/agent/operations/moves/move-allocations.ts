@@ -234,8 +234,7 @@ async function subtractOwn(services: AllocationServices, move: Move, source: str
   }
   const own = flavorsOf(move.instance, move.migration).oldFlavor;
   const { allocations } = await placement.getAllocationsForConsumer(uuid, context);
-  const there = { [source]: allocations[source] ?? { resources: {} } };
-  if (isSum(there, source, now, [own, now.newFlavor ?? now.flavor])) {
+  if (isSum(allocations, source, now, [own, now.newFlavor ?? now.flavor])) {
     const resources = instanceResources(move.instance, own);
     await placement.removeResources(uuid, { [source]: { resources } }, context);
   }
@@ -270,12 +269,9 @@ function knowsNewFlavor({ instance, migration }: Move): boolean {
   );
 }
 
-/** What a single record holds beyond the need; null: nothing, or it does not cover the need. */
+/** What the provider's record holds beyond the need; null: nothing, or it does not cover the need. */
 function surplus(allocations: Allocations, provider: string, need: Resources): Resources | null {
   const held = allocations[provider]?.resources ?? {};
-  if (Object.keys(allocations).length !== 1) {
-    return null;
-  }
   if (Object.entries(need).some(([name, amount]) => (held[name] ?? 0) < amount)) {
     return null;
   }
@@ -285,12 +281,12 @@ function surplus(allocations: Allocations, provider: string, need: Resources): R
   return more.length === 0 ? null : Object.fromEntries(more);
 }
 
-/** Only a record that is the sum of both may be split; any other is one half, or somebody else's work. */
+/**
+ * Only a record that is the sum of both may be split; any other is one half, or somebody else's work. What an evacuated instance
+ * holds elsewhere, until that host comes back, does not matter.
+ */
 function isSum(allocations: Allocations, provider: string, instance: Instance, flavors: readonly Flavor[]): boolean {
   const held = allocations[provider]?.resources ?? {};
-  if (Object.keys(allocations).length !== 1) {
-    return false;
-  }
   const sum: Record<string, number> = {};
   for (const flavor of flavors) {
     for (const [name, amount] of Object.entries(instanceResources(instance, flavor))) {
