@@ -19,6 +19,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
   ...[
     "AddressInUse",
     "AddressUnusable",
+    "ClusterFileInvalid",
     "ConfigDirNotFoundError",
     "ConfigFileParseError",
     "ConfigFilesNotFoundError",
@@ -37,6 +38,8 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "TlsUnusable",
     "UnsupportedConfiguration",
   ].map((name): [string, number] => [name, ExitCode.usage]),
+  ["DriversDiffer", ExitCode.refused],
+  ["SeedRefused", ExitCode.refused],
   ["ServiceTooOld", ExitCode.refused],
   ["ConductorUnreachable", ExitCode.unreachable],
   ["HttpConnectFailure", ExitCode.unreachable],

@@ -25,6 +25,9 @@ export interface StoreOptions {
 
 const PRAGMAS = ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA foreign_keys = ON"];
 
+/** Of those who only look: nothing that they do can change the file. */
+const READER_PRAGMAS = ["PRAGMA query_only = ON"];
+
 const MEMORY = ":memory:";
 
 /**
@@ -52,6 +55,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return storeOn(sql, options, close);
   } catch (error) {
     close();
+    throw error;
+  }
+}
+
+/**
+ * Opens the state of record to read it, also while a control plane has it. A file that is not there is an empty state of record,
+ * which is not kept. @throws {DatabaseUnusable} @throws {DatabaseTooNew}
+ */
+export async function openStoreToRead(options: StoreOptions): Promise<Store> {
+  if ((await options.runtime.files.stat(options.path)) === undefined) {
+    return openStore({ ...options, path: MEMORY });
+  }
+  const file = new DatabaseFile(options.path, READER_PRAGMAS);
+  try {
+    const sql = new Sql(file);
+    applySchema(sql, "conductor", STORE_SCHEMA, options.runtime.clock.now());
+    return storeOn(sql, options, () => file.close());
+  } catch (error) {
+    file.close();
     throw error;
   }
 }
