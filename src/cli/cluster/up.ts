@@ -21,6 +21,7 @@ import { checkAgents } from "./check-agents.js";
 import type { FileFlags } from "./file/agree.js";
 import { describeCluster } from "./file/describe-cluster.js";
 import { keepFlags } from "./file/kept-flags.js";
+import { mirrorInPlacement } from "./file/mirror-in-placement.js";
 import { prepareCluster } from "./file/prepare-cluster.js";
 import { readAddition } from "./host-additions.js";
 import { KeptHosts } from "./kept-hosts.js";
@@ -230,6 +231,13 @@ async function up(
     terminal.print(
       welcome({ url: supervisor.url, outside, given: options.stateDir, directory, here, another, missing }, terminal),
     );
+    if (described !== undefined) {
+      await mirrorInPlacement(described, directory).catch((error: unknown) => {
+        if (!supervisor.isStopping) {
+          warn(`Placement does not have the file's aggregates yet: ${error instanceof Error ? error.message : error}`);
+        }
+      });
+    }
   });
   try {
     // A start that fails ends the wait; one that succeeds does not.

@@ -25,6 +25,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "ConfigFilesNotFoundError",
     "ConfigFileValueError",
     "DatabaseTooNew",
+    "DatabaseTooOld",
     "DatabaseUnusable",
     "FileFailure",
     "HostRangeError",

@@ -4,9 +4,10 @@ import { IDENTITY_SCHEMA } from "../identity/identity-schema.js";
 import { PeopleStore } from "../identity/people-store.js";
 import { ImageStore } from "../image/image-store.js";
 import { ImageTable } from "../image/image-table.js";
+import { IMAGE_SCHEMA } from "../image/image-tables.js";
 import type { StateDir } from "../local/state-dir.js";
 import { openStore, openStoreToRead } from "../store/open-store.js";
-import { applySchema } from "../store/schema/apply-schema.js";
+import { applySchema, requireSchema } from "../store/schema/apply-schema.js";
 import type { Store } from "../store/store.js";
 
 /** The state of record of a cluster, without a control plane over it. */
@@ -26,7 +27,7 @@ export interface SeedPlace {
 
 /**
  * @param mode `read`: also while the cluster runs; `write`: no control plane may have it
- * @throws {DatabaseUnusable} one has it. @throws {DatabaseTooNew}
+ * @throws {DatabaseUnusable} one has it. @throws {DatabaseTooNew} @throws {DatabaseTooOld} of one that is read
  */
 export async function withSeedStore<T>(
   { runtime, digests, directory }: SeedPlace,
@@ -38,6 +39,11 @@ export async function withSeedStore<T>(
   const store = await open({ path: directory.database, runtime });
   try {
     const sql = store.database;
+    const isReal = sql.file.path === directory.database;
+    if (mode === "read" && isReal) {
+      requireSchema(sql, "identity", IDENTITY_SCHEMA);
+      requireSchema(sql, "image", IMAGE_SCHEMA);
+    }
     applySchema(sql, "identity", IDENTITY_SCHEMA, clock.now());
     return await work({
       store,

@@ -22,7 +22,9 @@ export async function agree(
   { terminal, interrupt }: { readonly terminal: Terminal; readonly interrupt: AbortSignal },
 ): Promise<number | undefined> {
   terminal.print(
-    changes.length === 0 ? `${path}: nothing changes` : `${path} changes:\n${changesText(changes, terminal.columns)}`,
+    changes.length === 0
+      ? `${path}: nothing changes`
+      : `${path} changes:\n${changesText(changes, Math.max(terminal.columns, NARROWEST))}`,
   );
   if (flags.check === true) {
     return ExitCode.ok;
@@ -54,3 +56,5 @@ function changesText(changes: readonly Change[], columns: number): string {
 }
 
 const INDENT = 4;
+/** A terminal may not say how wide it is. */
+const NARROWEST = 40;

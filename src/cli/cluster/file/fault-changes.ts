@@ -13,6 +13,8 @@ export interface WantedFaults {
   readonly folder: string;
   readonly table: FaultTable;
   readonly knobs: readonly string[];
+  /** There is no such folder yet. */
+  readonly isNew: boolean;
 }
 
 type Doors = Pick<Runtime, "files" | "clock" | "random">;
@@ -30,6 +32,9 @@ export async function missingFaults(
 ): Promise<readonly WantedFaults[]> {
   const some = wanted.filter(({ knobs }) => knobs.length > 0);
   const left = await mapConcurrently(some, AT_A_TIME, async (one) => {
+    if (one.isNew) {
+      return one;
+    }
     const set = new Set((await readFaults(one.folder, one.table, { files })).map(formatKnob));
     return { ...one, knobs: one.knobs.filter((knob) => !set.has(formatKnob(parseKnob(knob, one.table)))) };
   });

@@ -1,7 +1,7 @@
 import { hostsInShort } from "../../../cluster/local/host-summary.js";
 import { type Change, fieldChanges } from "../../../cluster/seed/change.js";
 import type { HostSetting, HostSettings } from "../kept-hosts.js";
-import { CONTROL_PLANE, IRONIC_HOST } from "../up-children.js";
+import { CONTROL_PLANE, IRONIC_HOST, type UpOptions } from "../up-children.js";
 
 /** Hosts have another driver than the file says. */
 class DriversDiffer extends Error {
@@ -15,10 +15,7 @@ class DriversDiffer extends Error {
 export function hostChanges(
   before: HostSettings,
   named: ReadonlyMap<string, HostSetting>,
-  {
-    changeDriver = false,
-    remove = false,
-  }: { readonly changeDriver?: boolean | undefined; readonly remove?: boolean | undefined },
+  { changeDriver, remove, ironic }: Pick<UpOptions, "changeDriver" | "remove" | "ironic">,
 ): readonly Change[] {
   const added: string[] = [];
   const changed = new Map<string, string[]>();
@@ -38,13 +35,13 @@ export function hostChanges(
       put(changed, what.join(", "), host);
     }
   }
-  if (drivers.size > 0 && !changeDriver) {
+  if (drivers.size > 0 && changeDriver !== true) {
     const lines = [...drivers].map(([what, hosts]) => `${hostsInShort(hosts)}: ${what}`);
     throw new DriversDiffer(
       `hosts keep the driver that they have: ${lines.join("; ")}; say change_driver: true, or --change-driver, which is refused while they have servers`,
     );
   }
-  const left = leftOut(before, named);
+  const left = leftOut(before, named, ironic > 0);
   return [
     ...(added.length === 0 ? [] : [{ sign: "+", text: `host ${hostsInShort(added)}`, destroys: false } as const]),
     ...[...changed].map(
@@ -52,13 +49,15 @@ export function hostChanges(
     ),
     ...(left.length === 0
       ? []
-      : [{ sign: "-", text: `host ${hostsInShort(left)}, unless it has servers`, destroys: !remove } as const]),
+      : [{ sign: "-", text: `host ${hostsInShort(left)}, unless it has servers`, destroys: remove !== true } as const]),
   ];
 }
 
-/** Hosts that there were, and that the file does not name. The agent of bare-metal nodes is none of its groups. */
-function leftOut(before: HostSettings, named: ReadonlyMap<string, HostSetting>): readonly string[] {
-  return Object.keys(before).filter((host) => host !== CONTROL_PLANE && host !== IRONIC_HOST && !named.has(host));
+/** Hosts that there were, and that the file does not name. The agent of bare-metal nodes comes and goes with these. */
+function leftOut(before: HostSettings, named: ReadonlyMap<string, HostSetting>, hasNodes: boolean): readonly string[] {
+  return Object.keys(before).filter(
+    (host) => host !== CONTROL_PLANE && !(host === IRONIC_HOST && hasNodes) && !named.has(host),
+  );
 }
 
 /** Undefined: a file says it, which may say another one by now. */

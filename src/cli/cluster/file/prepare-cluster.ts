@@ -16,7 +16,7 @@ import { agree, type FileFlags } from "./agree.js";
 import { faultChanges, missingFaults, setMissing, type WantedFaults } from "./fault-changes.js";
 import { hostChanges } from "./host-changes.js";
 import { flagsOf, type KeptFlags, readKeptFlags } from "./kept-flags.js";
-import { writeProviderConfig } from "./provider-config.js";
+import { type ProviderConfigFile, writeProviderConfig } from "./provider-config.js";
 import type { ClusterDescription } from "./read-cluster-file.js";
 
 export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
@@ -51,28 +51,31 @@ async function prepare(
   const { options, groups = [], path } = described;
   const { before, directory } = place;
   const hosts = options.named === undefined ? [] : hostChanges(before, options.named, options);
-  const missing = await missingFaults(wantedFaults(described, directory), runtime);
+  const started = new Set(await runtime.files.list(directory.agents));
+  const missing = await missingFaults(wantedFaults(described, directory, started), runtime);
   const seed = await seedOf(described, runtime);
   const seedPlace: SeedPlace = { runtime, digests: nodeDigests, directory };
-  const steps = await withSeedStore(seedPlace, "read", async (parts) => seedSteps(parts, seed, seedPlace));
   const flags = flagChanges(await readKeptFlags(directory, runtime.files), flagsOf(options));
-  const end = await agree(path, [...flags, ...hosts, ...steps, ...faultChanges(missing)], place, place);
-  if (end !== undefined) {
-    return end;
-  }
-  const configs = new Map(
-    groups.flatMap(({ providerConfig }) =>
-      providerConfig === undefined ? [] : [[providerConfig.folder, providerConfig]],
-    ),
+  // What was agreed to is what is done: nobody else has the state of record meanwhile.
+  return withSeedStore(seedPlace, place.check === true ? "read" : "write", async (parts) => {
+    const steps = seedSteps(parts, seed, seedPlace);
+    const end = await agree(path, [...flags, ...hosts, ...steps, ...faultChanges(missing)], place, place);
+    if (end !== undefined) {
+      return end;
+    }
+    for (const config of configsOf(groups).values()) {
+      await writeProviderConfig(config, runtime.files);
+    }
+    await setMissing(missing, runtime);
+    await applySeed(parts, steps);
+    return undefined;
+  });
+}
+
+function configsOf(groups: NonNullable<ClusterDescription["groups"]>): ReadonlyMap<string, ProviderConfigFile> {
+  return new Map(
+    groups.flatMap(({ providerConfig: config }) => (config === undefined ? [] : [[config.folder, config] as const])),
   );
-  for (const config of configs.values()) {
-    await writeProviderConfig(config, runtime.files);
-  }
-  await setMissing(missing, runtime);
-  if (steps.length > 0) {
-    await withSeedStore(seedPlace, "write", (parts) => applySeed(parts, seedSteps(parts, seed, seedPlace)));
-  }
-  return undefined;
 }
 
 /** How the cluster itself is started; of the first start all that is said of hosts says enough. */
@@ -81,10 +84,15 @@ function flagChanges(before: KeptFlags | undefined, now: KeptFlags): readonly Ch
   return what.map((text) => ({ sign: "~", text, destroys: false }));
 }
 
-function wantedFaults({ groups = [], file }: ClusterDescription, directory: StateDir): readonly WantedFaults[] {
+/** @param started hosts that have a folder: of another one nothing can be set yet */
+function wantedFaults(
+  { groups = [], file }: ClusterDescription,
+  directory: StateDir,
+  started: ReadonlySet<string>,
+): readonly WantedFaults[] {
   const { faults = [] } = file.ironic ?? {};
   return [
-    { host: "ironic", folder: directory.ironic, table: IRONIC_FAULTS, knobs: faults },
+    { host: "ironic", folder: directory.ironic, table: IRONIC_FAULTS, knobs: faults, isNew: false },
     ...groups.flatMap((group) =>
       group.faults.length === 0
         ? []
@@ -93,6 +101,7 @@ function wantedFaults({ groups = [], file }: ClusterDescription, directory: Stat
             folder: directory.agent(host),
             table: AGENT_FAULTS,
             knobs: group.faults,
+            isNew: !started.has(host),
           })),
     ),
   ];

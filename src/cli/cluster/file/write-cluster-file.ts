@@ -32,7 +32,10 @@ export async function clusterFileOf(place: SeedPlace, kept: HostSettings): Promi
     members: membersOf(parts.store.aggregates.list()),
   }));
   const controlPlane = kept[CONTROL_PLANE]?.configFiles ?? [];
-  const hosts = Object.keys(kept).filter((host) => host !== CONTROL_PLANE && host !== IRONIC_HOST);
+  // They are kept in the order in which they came up.
+  const hosts = Object.keys(kept)
+    .filter((host) => host !== CONTROL_PLANE && host !== IRONIC_HOST)
+    .sort(new Intl.Collator("en", { numeric: true }).compare);
   const faults = new Map(
     await mapConcurrently(
       hosts,

@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { hostChanges } from "../../../../../src/cli/cluster/file/host-changes.js";
 import type { HostSetting } from "../../../../../src/cli/cluster/kept-hosts.js";
 
+type Flags = Partial<Parameters<typeof hostChanges>[2]>;
+
 const PLAIN: HostSetting = { configFiles: [] };
 const BEFORE = { "control-plane": PLAIN, ironic1: PLAIN, a1: PLAIN, a2: PLAIN, b: { driver: "qemu", configFiles: [] } };
 
-function changes(named: Readonly<Record<string, HostSetting>>, flags = {}) {
-  return hostChanges(BEFORE, new Map(Object.entries(named)), flags).map(
+function changes(named: Readonly<Record<string, HostSetting>>, flags: Flags = {}) {
+  return hostChanges(BEFORE, new Map(Object.entries(named)), { ironic: 1, ...flags }).map(
     ({ sign, text, destroys }) => `${sign} ${text}${destroys ? " !" : ""}`,
   );
 }
@@ -27,6 +29,11 @@ describe("what becomes of hosts", () => {
     ]);
   });
 
+  it("takes the agent of bare-metal nodes away when the file has none of these", () => {
+    const { a1, a2, b } = BEFORE;
+    expect(changes({ a1, a2, b }, { ironic: 0 })).toEqual(["- host ironic1, unless it has servers !"]);
+  });
+
   it("does not ask where --remove has said that they may go", () => {
     expect(changes({ a1: PLAIN, a2: PLAIN }, { remove: true })).toEqual(["- host b, unless it has servers"]);
   });
@@ -42,6 +49,6 @@ describe("what becomes of hosts", () => {
   it("leaves a driver that a file names to the agent, which knows it", () => {
     const named = { a1: { driver: "qemu", configFiles: [] }, a2: PLAIN, b: BEFORE.b };
     const before = { ...BEFORE, a1: { configFiles: ["/nova.conf"] } };
-    expect(hostChanges(before, new Map(Object.entries(named)), {})).toHaveLength(1);
+    expect(hostChanges(before, new Map(Object.entries(named)), { ironic: 1 })).toHaveLength(1);
   });
 });
