@@ -103,7 +103,7 @@ export function refuseZones(
   for (const [host, count] of instances.countsByHost()) {
     if (count > 0 && before.get(host) !== after.get(host)) {
       throw new SeedRefused(
-        `host ${host} has ${count} servers, and would change from availability zone ${before.get(host) ?? "nova"} to ${after.get(host) ?? "nova"}; move them away first`,
+        `host ${host} has ${count} ${count === 1 ? "server" : "servers"}, and would change from availability zone ${before.get(host) ?? "nova"} to ${after.get(host) ?? "nova"}; move them away first`,
       );
     }
   }

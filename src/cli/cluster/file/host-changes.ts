@@ -9,13 +9,14 @@ class DriversDiffer extends Error {
 }
 
 /**
- * What becomes of hosts. @param before what they came up with, with the drivers that they are bound to
+ * What becomes of hosts. @param before what they came up with, with the drivers that they are bound to @param servers by host
  * @throws {DriversDiffer} unless that is meant
  */
 export function hostChanges(
   before: HostSettings,
   named: ReadonlyMap<string, HostSetting>,
   { changeDriver, remove, ironic }: Pick<UpOptions, "changeDriver" | "remove" | "ironic">,
+  servers: ReadonlyMap<string, number>,
 ): readonly Change[] {
   const added: string[] = [];
   const changed = new Map<string, string[]>();
@@ -42,14 +43,16 @@ export function hostChanges(
     );
   }
   const left = leftOut(before, named, ironic > 0);
+  const busy = left.filter((host) => (servers.get(host) ?? 0) > 0);
+  const gone = left.filter((host) => (servers.get(host) ?? 0) === 0);
+  const change = (sign: Change["sign"], text: string, destroys = false): Change => ({ sign, text, destroys });
   return [
-    ...(added.length === 0 ? [] : [{ sign: "+", text: `host ${hostsInShort(added)}`, destroys: false } as const]),
-    ...[...changed].map(
-      ([what, hosts]) => ({ sign: "~", text: `host ${hostsInShort(hosts)}: ${what}`, destroys: false }) as const,
-    ),
-    ...(left.length === 0
+    ...(added.length === 0 ? [] : [change("+", `host ${hostsInShort(added)}`)]),
+    ...[...changed].map(([what, hosts]) => change("~", `host ${hostsInShort(hosts)}: ${what}`)),
+    ...(busy.length === 0
       ? []
-      : [{ sign: "-", text: `host ${hostsInShort(left)}, unless it has servers`, destroys: remove !== true } as const]),
+      : [change("~", `host ${hostsInShort(busy)}: stays, disabled and down, for it has servers`)]),
+    ...(gone.length === 0 ? [] : [change("-", `host ${hostsInShort(gone)}`, remove !== true)]),
   ];
 }
 

@@ -50,7 +50,6 @@ async function prepare(
 ): Promise<number | undefined> {
   const { options, groups = [], path } = described;
   const { before, directory } = place;
-  const hosts = options.named === undefined ? [] : hostChanges(before, options.named, options);
   const started = new Set(await runtime.files.list(directory.agents));
   const missing = await missingFaults(wantedFaults(described, directory, started), runtime);
   const seed = await seedOf(described, runtime);
@@ -58,6 +57,8 @@ async function prepare(
   const flags = flagChanges(await readKeptFlags(directory, runtime.files), flagsOf(options));
   // What was agreed to is what is done: nobody else has the state of record meanwhile.
   return withSeedStore(seedPlace, place.check === true ? "read" : "write", async (parts) => {
+    const servers = parts.store.instances.countsByHost();
+    const hosts = options.named === undefined ? [] : hostChanges(before, options.named, options, servers);
     const steps = seedSteps(parts, seed, seedPlace);
     const end = await agree(path, [...flags, ...hosts, ...steps, ...faultChanges(missing)], place, place);
     if (end !== undefined) {
