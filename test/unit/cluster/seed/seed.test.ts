@@ -6,6 +6,7 @@ import { PeopleStore } from "../../../../src/cluster/identity/people-store.js";
 import { ImageStore } from "../../../../src/cluster/image/image-store.js";
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { applySeed, type Seed, seedSteps, seedTexts } from "../../../../src/cluster/seed/seed.js";
+import { refuseZones } from "../../../../src/cluster/seed/seed-aggregates.js";
 import type { SeedPlace, SeedStore } from "../../../../src/cluster/seed/seed-store.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
@@ -181,6 +182,21 @@ describe("host aggregates of a cluster file", () => {
     expect(() => shown({ aggregates: { aggregates, ...members({ x: ["a"], y: ["a"] }, ["a"]) } })).toThrow(
       "host a would be in two availability zones, x and y",
     );
+  });
+
+  it("change the zone of no host that has servers", async () => {
+    const { aggregates } = parts.store;
+    const east = [{ name: "east", availability_zone: "east" }];
+    await settle({ aggregates: { aggregates: east, ...members({ east: ["a", "b"] }, ["a", "b"]) } });
+    const instances = { countsByHost: () => new Map([["a", 1]]) } as unknown as typeof parts.store.instances;
+    const refuse = (theirs: readonly string[], known: readonly string[]) =>
+      refuseZones({ aggregates, instances }, { aggregates: east, ...members({ east: theirs }, known) });
+    expect(() => refuse(["b"], ["a", "b"])).toThrow(
+      "host a has 1 server, and would change from availability zone east to nova; move them away first",
+    );
+    expect(() => refuse(["a"], ["a", "b"])).not.toThrow();
+    // It is left out, and stays where it is.
+    expect(() => refuse(["b"], ["b"])).not.toThrow();
   });
 
   it("of 10,000 hosts are made in a moment", async () => {
