@@ -7,6 +7,7 @@ const COMMANDS = {
   up: async () => (await import("./cluster/up.js")).upCommand(),
   status: async () => (await import("./cluster/status.js")).statusCommand(),
   host: async () => (await import("./cluster/host/host-command.js")).hostCommand(),
+  file: async () => (await import("./cluster/file/file-command.js")).fileCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
   drill: async () => (await import("./cluster/drill/drill-command.js")).drillCommand(),

@@ -16,10 +16,7 @@ import {
 } from "./sections/service-options.js";
 import { unusedOptions } from "./unused-options.js";
 
-/**
- * Every option that the agent and its built-in drivers know.
- * @internal for tests
- */
+/** Every option that the agent and its built-in drivers know. */
 export const NOVA_OPTIONS = {
   DEFAULT: DEFAULT_OPTIONS,
   compute: COMPUTE_OPTIONS,

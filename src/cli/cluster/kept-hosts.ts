@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { StateDir } from "../../cluster/local/state-dir.js";
+import { isRelease, type Release } from "../../records/index.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 
 /** What one host's agent has of its own: another start with less would find another hypervisor. */
@@ -10,6 +11,8 @@ export interface HostSetting {
   readonly configFiles: readonly string[];
   /** As `-o` takes them: `section.option=value`. */
   readonly options?: readonly string[];
+  /** Of the agent; absent: this build's. */
+  readonly release?: Release;
   /** By `compute-cluster host add`: each `up` starts it, whatever number of hosts it is asked for. */
   readonly added?: true;
 }
@@ -115,6 +118,7 @@ export function isSetting(value: unknown): value is HostSetting {
     value.configFiles.every((file) => typeof file === "string") &&
     (value.options === undefined ||
       (Array.isArray(value.options) && value.options.every((one) => typeof one === "string"))) &&
+    (value.release === undefined || (typeof value.release === "string" && isRelease(value.release))) &&
     (value.added === undefined || value.added === true)
   );
 }

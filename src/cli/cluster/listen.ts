@@ -36,7 +36,7 @@ export const listenOptions = {
     new Option("--listen-without-tls", "do so in plain text: passwords and tokens can be read on the way"),
 };
 
-/** @throws {InvalidArgumentError} @internal for tests */
+/** @throws {InvalidArgumentError} */
 export function placeIn(text: string): Place {
   const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const address = bracketed ?? plain ?? (isIP(text) === 6 ? text : undefined);

@@ -21,6 +21,8 @@ export interface UpOptions extends ListenFlags {
   readonly ironic: number;
   readonly driver?: string;
   readonly changeDriver?: true;
+  /** Of a cluster file: the hosts, with all that each is started with, oldest release first. In the place of `hosts` and `releases`. */
+  readonly named?: ReadonlyMap<string, HostSetting>;
 }
 
 /** The agent of the embedded Ironic's nodes. */
@@ -32,9 +34,11 @@ export const CONTROL_PLANE = "control-plane";
 /** A deployment of several releases: newer agents refuse it unless an option says that it is meant (spec 1.2). */
 const MIXED = ["-o", "workarounds.disable_compute_service_check_for_ffu=true"];
 
-/** Hosts `devstack1` to `devstackN`, one for each release where releases are asked for. */
-export function hostsOf({ releases, hosts }: UpOptions): readonly string[] {
-  return Array.from({ length: releases?.length ?? hosts }, (_, index) => `devstack${index + 1}`);
+/** The hosts of the cluster file, or `devstack1` to `devstackN`, one for each release where releases are asked for. */
+export function hostsOf({ releases, hosts, named }: UpOptions): readonly string[] {
+  return named !== undefined
+    ? [...named.keys()]
+    : Array.from({ length: releases?.length ?? hosts }, (_, index) => `devstack${index + 1}`);
 }
 
 /**
@@ -46,20 +50,37 @@ export function settingsOf(
   kept: HostSettings,
   absolute: (path: string) => string,
 ): ReadonlyMap<string, HostSetting> {
+  if (options.named !== undefined) {
+    // The file says all of it.
+    const configFiles = options.configFile.map(absolute);
+    return new Map([
+      [CONTROL_PLANE, { configFiles }],
+      ...options.named,
+      ...(options.ironic > 0 ? [[IRONIC_HOST, { configFiles }] as const] : []),
+    ]);
+  }
   const given = options.driver && isPath(options.driver) ? absolute(options.driver) : options.driver;
-  const settingOf = (name: string, driver: string | undefined): [string, HostSetting] => {
+  const settingOf = (name: string, driver: string | undefined, release?: Release): [string, HostSetting] => {
     const { configFile } = options;
     const configFiles = configFile.length > 0 ? configFile.map(absolute) : (kept[name]?.configFiles ?? []);
     const { options: own, added } = kept[name] ?? {};
     const more = { ...(own === undefined ? {} : { options: own }), ...(added === undefined ? {} : { added }) };
-    return [name, { ...(driver === undefined ? {} : { driver }), configFiles, ...more }];
+    return [
+      name,
+      {
+        ...(driver === undefined ? {} : { driver }),
+        configFiles,
+        ...more,
+        ...(release === undefined ? {} : { release }),
+      },
+    ];
   };
   const counted = hostsOf(options);
   const isCounted = new Set(counted);
   const added = Object.entries(kept).filter(([host, setting]) => setting.added === true && !isCounted.has(host));
   return new Map([
     settingOf(CONTROL_PLANE, undefined),
-    ...counted.map((host) => settingOf(host, given ?? kept[host]?.driver)),
+    ...counted.map((host, at) => settingOf(host, given ?? kept[host]?.driver, options.releases?.[at])),
     // These have what they were added with.
     ...added,
     // It has the driver that its own nova.conf names.
@@ -82,20 +103,24 @@ export function hostArguments({ driver, configFiles, options = [] }: HostSetting
 function agentStart(
   host: string,
   setting: HostSetting,
-  { options, directory }: { readonly options: UpOptions; readonly directory: StateDir },
+  place: { readonly options: UpOptions; readonly directory: StateDir; readonly mixed: boolean },
 ): Omit<HostGroup, "hosts"> {
-  const { releases } = options;
-  const release = releases?.[hostsOf(options).indexOf(host)];
+  const { options, directory, mixed } = place;
   const isIronic = host === IRONIC_HOST;
   const args = [
     ...agentArguments(options),
     ...hostArguments(setting),
     ...(setting.driver === undefined ? [] : ["--trace-driver"]),
     ...(isIronic ? ["--config-file", directory.ironicConfig] : []),
-    ...flag("--release", release),
-    ...(releases === undefined ? [] : MIXED),
+    ...flag("--release", setting.release),
+    ...(mixed ? MIXED : []),
   ];
   return { args, driver: isIronic ? "ironic" : (setting.driver ?? null) };
+}
+
+/** Agents of several releases may be together. */
+function hasReleases({ releases, named }: UpOptions): boolean {
+  return releases !== undefined || [...(named?.values() ?? [])].some(({ release }) => release !== undefined);
 }
 
 /** What every agent is started with. */
@@ -123,7 +148,8 @@ export function morePlans(
     readonly cores: number;
   },
 ): readonly AgentPlan[] {
-  const groups = groupsOf([...hosts].map(([host, setting]) => [host, agentStart(host, setting, place)] as const));
+  const start = { ...place, mixed: hasReleases(place.options) };
+  const groups = groupsOf([...hosts].map(([host, setting]) => [host, agentStart(host, setting, start)] as const));
   const taken = new Set([...hosts.keys(), ...place.supervisor.statuses.map(({ name }) => name)]);
   return agentPlans(groups, sharingOf(place.options, place.cores), taken);
 }
@@ -145,20 +171,21 @@ export function upChildren(
   settings: ReadonlyMap<string, HostSetting>,
   cores: number,
 ): Pick<SupervisorOptions, "agents" | "inOrder" | "controlPlaneArgs"> {
-  const { releases, port, ironic } = options;
+  const { port, ironic } = options;
   const own = (name: string) => hostArguments(settings.get(name) ?? { configFiles: [] });
   const hosts = [...settings].filter(([name]) => name !== CONTROL_PLANE);
+  const mixed = hasReleases(options);
   const groups = groupsOf(
-    hosts.map(([host, setting]) => [host, agentStart(host, setting, { options, directory })] as const),
+    hosts.map(([host, setting]) => [host, agentStart(host, setting, { options, directory, mixed })] as const),
   );
   return {
     agents: agentPlans(groups, sharingOf(options, cores), new Set(settings.keys())),
-    inOrder: releases !== undefined,
+    inOrder: mixed,
     controlPlaneArgs: [
       ...own(CONTROL_PLANE),
       ...flag("--port", port?.toString()),
       ...(options.allowResizeToSameHost ? ["--allow-resize-to-same-host"] : []),
-      ...(releases === undefined ? [] : ["--disable-compute-service-check-for-ffu"]),
+      ...(mixed ? ["--disable-compute-service-check-for-ffu"] : []),
       ...flag("--reclaim-instance-interval", options.reclaimInstanceInterval),
       ...flag("--service-delete-policy", options.serviceDeletePolicy),
       ...(ironic > 0 ? ["--ironic", String(ironic)] : []),

@@ -18,6 +18,11 @@ import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { withBoundDrivers } from "./bound-drivers.js";
 import { checkAgents } from "./check-agents.js";
+import type { FileFlags } from "./file/agree.js";
+import { describeCluster } from "./file/describe-cluster.js";
+import { keepFlags } from "./file/kept-flags.js";
+import { mirrorInPlacement } from "./file/mirror-in-placement.js";
+import { prepareCluster } from "./file/prepare-cluster.js";
 import { readAddition } from "./host-additions.js";
 import { KeptHosts } from "./kept-hosts.js";
 import { leaveOut, reopen } from "./left-out-hosts.js";
@@ -47,6 +52,12 @@ export function upCommand(): Command {
       "Starts Placement, the Compute API, Identity, Image, Ironic and the conductor in one process on the loopback interface, and " +
         "agents of N hosts beside it, beyond 8 hosts several in one process. What they know survives in the state directory; starting again goes on from there.",
     )
+    .option(
+      "--file <cluster.yaml>",
+      "start what this file describes (config/cluster.yaml); a flag that it says, too, is refused",
+    )
+    .option("--check", "with --file: say what is wrong with it, or what it would change; do nothing")
+    .option("--yes", "with --file: agree to what it destroys")
     .option("--hosts <n>", "number of hosts", count, 3)
     .addOption(
       new Option(
@@ -79,8 +90,12 @@ export function upCommand(): Command {
       nodeCount,
       0,
     )
-    .action(async (options: UpOptions) => {
-      process.exitCode = await up(options, createTerminal());
+    .action(async (options: UpOptions & FileFlags, command: Command) => {
+      if (options.file === undefined && (options.check ?? options.yes) !== undefined) {
+        command.error(`error: --${options.check ? "check" : "yes"} belongs to --file, which is not given`);
+      }
+      const given = Object.keys(options).filter((name) => command.getOptionValueSource(name) === "cli");
+      process.exitCode = await up(options, new Set(given), createTerminal());
     });
 }
 
@@ -114,12 +129,20 @@ function releases(text: string): readonly Release[] {
 const program = (name: string): string => fileURLToPath(new URL(`../${name}.js`, import.meta.url));
 
 /** Starts everything, and waits until it is to end. @returns the exit code */
-async function up(options: UpOptions, terminal: Terminal): Promise<number> {
+async function up(
+  { file, check, yes, ...flags }: UpOptions & FileFlags,
+  given: ReadonlySet<string>,
+  terminal: Terminal,
+): Promise<number> {
   // The second Ctrl-C ends this process at once, and with it its children.
   const interrupt = interruptSignal();
   const told = new Promise<"told">((resolve) => interrupt.addEventListener("abort", () => resolve("told")));
+  const described = file === undefined ? undefined : await describeCluster(file, { options: flags, given });
+  const options = described?.options ?? flags;
   const directory = stateDir(options.stateDir, process.cwd());
-  await ensureUsable(new NodeFiles(), directory);
+  if (check !== true) {
+    await ensureUsable(new NodeFiles(), directory);
+  }
   const kept = new KeptHosts(new NodeFiles(), directory);
   const before = await withBoundDrivers(new NodeFiles(), directory, await kept.read());
   const settings = settingsOf(options, before, (path) => resolve(path));
@@ -132,6 +155,12 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
     [...settings.values()].map((setting) => [...common, ...hostArguments(setting)]),
   )) {
     warn(warning);
+  }
+  if (described !== undefined) {
+    const end = await prepareCluster(described, { directory, before, check, yes, terminal, interrupt });
+    if (end !== undefined) {
+      return end;
+    }
   }
   if (interrupt.aborted) {
     return ExitCode.ok;
@@ -152,7 +181,9 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
       lines.update(status);
       const setting = settings.get(CONTROL_PLANE);
       if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined) {
-        kept.keep(CONTROL_PLANE, setting).catch((error: unknown) => warn(String(error)));
+        Promise.all([kept.keep(CONTROL_PLANE, setting), keepFlags(options, directory, new NodeFiles())]).catch(
+          (error: unknown) => warn(String(error)),
+        );
       }
     },
     onServing: (host) => {
@@ -170,7 +201,9 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
     if (kept.hosts.length === 0) {
       return;
     }
-    const place = { kept, directory, remove: options.remove };
+    // What the file leaves out goes, as was agreed to.
+    const remove = options.named === undefined ? options.remove : true;
+    const place = { kept, directory, remove };
     const texts = await leaveOut(hosts.idle, [...settings.keys()], place).catch((error: unknown) => [String(error)]);
     if (texts.length > 0) {
       lines.pause();
@@ -192,11 +225,19 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
     }
     // What the last one has, a further one would have.
     const setting = settings.get(counted.at(-1) ?? "") ?? { configFiles: [] };
-    const another = [`devstack${next}`, ...additionArguments(setting)];
+    // A start with the file again would take it away.
+    const another = described === undefined ? [`devstack${next}`, ...additionArguments(setting)] : undefined;
     lines.pause();
     terminal.print(
       welcome({ url: supervisor.url, outside, given: options.stateDir, directory, here, another, missing }, terminal),
     );
+    if (described !== undefined) {
+      await mirrorInPlacement(described, directory).catch((error: unknown) => {
+        if (!supervisor.isStopping) {
+          warn(`Placement does not have the file's aggregates yet: ${error instanceof Error ? error.message : error}`);
+        }
+      });
+    }
   });
   try {
     // A start that fails ends the wait; one that succeeds does not.

@@ -13,8 +13,8 @@ export interface Welcome {
   readonly directory: StateDir;
   /** The working directory's `clouds.yaml` is the cluster's. */
   readonly here: boolean;
-  /** Arguments that add a host to those that run. */
-  readonly another: readonly string[];
+  /** Arguments that add a host to those that run; undefined: a file names them. */
+  readonly another: readonly string[] | undefined;
   /** Hosts that do not serve, with why. */
   readonly missing: readonly HostProcess[];
 }
@@ -42,7 +42,9 @@ export function welcome(
       : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
     "  openstack --os-compute-api-version 2.37 server create --flavor m1.tiny --image cirros --nic none --wait vm1",
     "",
-    `Another host:   npx compute-cluster host add ${another.map(quoted).join(" ")}${where}`,
+    ...(another === undefined
+      ? []
+      : [`Another host:   npx compute-cluster host add ${another.map(quoted).join(" ")}${where}`]),
     ...(outside === undefined ? [] : [`Other machines: ${outside}; they join by  npx compute-cluster join${where}`]),
     `What is where:  npx compute-cluster status${where}`,
     ...(missing.length === 0 ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),

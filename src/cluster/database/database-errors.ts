@@ -26,6 +26,18 @@ export class DatabaseTooNew extends Error {
   }
 }
 
+/** The file was written by an older version of this program, and is only read now. */
+export class DatabaseTooOld extends Error {
+  override readonly name = "DatabaseTooOld";
+
+  constructor(path: string, component: string) {
+    super(
+      `the database ${path} has the ${component} tables of an older program, or none yet: a start of the cluster brings them up to ` +
+        "date; do that first",
+    );
+  }
+}
+
 /** Primary result codes of SQLite that are about the file and not about what was asked, with what each means. */
 const FILE_CODES: ReadonlyMap<number, string> = new Map([
   [5, `another control plane or Placement uses it; stop that one, or ${ELSEWHERE}`],

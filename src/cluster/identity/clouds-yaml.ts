@@ -2,15 +2,22 @@ import { parse, stringify } from "yaml";
 import type { Files } from "../../runtime/files.js";
 import { isObject } from "../http/json.js";
 import { REGION } from "./catalog.js";
-import { LOGIN_USERS, type LoginUser } from "./directory.js";
 import type { Identity } from "./identity.js";
 
+interface Cloud {
+  readonly user: string;
+  readonly scope: Readonly<Record<string, string>>;
+}
+
 /** Clouds of the file: a user, and what its tokens are for. */
-const CLOUDS = {
+const CLOUDS: Readonly<Record<string, Cloud>> = {
   devstack: { user: "admin", scope: { project_name: "admin", project_domain_id: "default" } },
   "devstack-demo": { user: "demo", scope: { project_name: "demo", project_domain_id: "default" } },
   "devstack-system-admin": { user: "admin", scope: { system_scope: "all" } },
-} as const satisfies Record<string, { readonly user: LoginUser; readonly scope: Readonly<Record<string, string>> }>;
+};
+
+/** Of a user of a cluster file. */
+const CLOUD_OF_USER = "devstack-";
 
 /** Each value in quotes: no reader takes a password of digits for a number. */
 const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
@@ -24,13 +31,19 @@ const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as
 export async function writeCloudsYaml(
   files: Files,
   path: string,
-  identity: Pick<Identity, "ensurePassword">,
+  identity: Pick<Identity, "ensurePassword" | "people">,
   authUrl: string,
   cacert: string | null = null,
 ): Promise<void> {
   const remembered = await readPasswords(files, path);
-  const passwords = new Map(LOGIN_USERS.map((user) => [user, identity.ensurePassword(user, remembered.get(user))]));
-  const clouds = Object.entries(CLOUDS).map(([name, { user, scope }]) => [
+  const theirs = identity.people.users.map(({ name, roles }): [string, Cloud] => {
+    const scope = { project_name: Object.keys(roles)[0] ?? "", project_domain_id: "default" };
+    return [`${CLOUD_OF_USER}${name}`, { user: name, scope }];
+  });
+  const all = [...Object.entries(CLOUDS), ...theirs];
+  const users = new Set(all.map(([, { user }]) => user));
+  const passwords = new Map([...users].map((user) => [user, identity.ensurePassword(user, remembered.get(user))]));
+  const clouds = all.map(([name, { user, scope }]) => [
     name,
     {
       auth: { auth_url: authUrl, username: user, password: passwords.get(user), user_domain_id: "default", ...scope },
@@ -43,15 +56,15 @@ export async function writeCloudsYaml(
 }
 
 /** The passwords that a `clouds.yaml` of {@link writeCloudsYaml} holds; empty when there is none that can be read. */
-export async function readPasswords(files: Files, path: string): Promise<ReadonlyMap<LoginUser, string>> {
-  const found = new Map<LoginUser, string>();
+export async function readPasswords(files: Files, path: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
   const content = yamlObject((await files.readIfPresent(path)) ?? "");
   const clouds = isObject(content?.clouds) ? content.clouds : {};
-  for (const [name, { user }] of Object.entries(CLOUDS)) {
-    const cloud = clouds[name];
+  for (const cloud of Object.values(clouds)) {
     const auth = isObject(cloud) && isObject(cloud.auth) ? cloud.auth : {};
-    if (typeof auth.password === "string" && !found.has(user)) {
-      found.set(user, auth.password);
+    const { username, password } = auth;
+    if (typeof username === "string" && typeof password === "string" && !found.has(username)) {
+      found.set(username, password);
     }
   }
   return found;

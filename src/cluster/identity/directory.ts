@@ -1,6 +1,9 @@
 import type { Digests } from "../../runtime/digests.js";
 
-/** The users, projects and roles that the embedded Identity knows. Fixed; ids are derived from names, so that they survive everything. */
+/**
+ * The users, projects and roles that the embedded Identity knows: its own, and those of a cluster file. Ids are derived from names, so
+ * that they survive everything.
+ */
 export type Directory = ReturnType<typeof createDirectory>;
 
 export interface NamedEntity {
@@ -11,8 +14,8 @@ export interface NamedEntity {
 }
 
 /** Users that a person logs in as; the others get their tokens from the control plane itself. */
-export const LOGIN_USERS = ["admin", "demo"] as const;
-export type LoginUser = (typeof LOGIN_USERS)[number];
+/** Users that a person logs in as, in every cluster. @internal for tests */
+export type LoginUser = "admin" | "demo";
 export type ServiceUser = "nova" | "placement";
 
 const PROJECTS = { admin: "Bootstrap project for initializing the cloud.", demo: "", service: "" };
@@ -27,17 +30,35 @@ const ASSIGNMENTS: Readonly<Record<LoginUser | ServiceUser, Readonly<Record<stri
   placement: { service: ["admin", "service"] },
 };
 
-export function createDirectory(digests: Pick<Digests, "sha256">) {
+/** Projects and users besides those that every cluster has. */
+export interface People {
+  readonly projects: readonly { readonly name: string; readonly description: string }[];
+  /** Roles by project. */
+  readonly users: readonly { readonly name: string; readonly roles: Readonly<Record<string, readonly string[]>> }[];
+}
+
+export function createDirectory(digests: Pick<Digests, "sha256">, people: People = { projects: [], users: [] }) {
   const entity = (kind: string, name: string, description = ""): NamedEntity =>
     Object.freeze({ id: stableId(digests, `${kind}/${name}`), name, description });
-  const users = Object.keys(ASSIGNMENTS).map((name) => entity("user", name));
-  const projects = Object.entries(PROJECTS).map(([name, description]) => entity("project", name, description));
+  const assignments = new Map<string, Readonly<Record<string, readonly string[]>>>([
+    ...Object.entries(ASSIGNMENTS),
+    ...people.users.map(({ name, roles }) => [name, roles] as const),
+  ]);
+  const users = [...assignments.keys()].map((name) => entity("user", name));
+  const projects = [
+    ...Object.entries(PROJECTS).map(([name, description]) => entity("project", name, description)),
+    ...people.projects.map(({ name, description }) => entity("project", name, description)),
+  ];
   const roles = ROLES.map((name) => entity("role", name));
   const assigned = (userId: string, target: string | undefined): NamedEntity[] => {
-    const user = users.find(({ id }) => id === userId)?.name as keyof typeof ASSIGNMENTS | undefined;
-    const names: readonly string[] = (user && target && ASSIGNMENTS[user][target]) || [];
+    const user = users.find(({ id }) => id === userId)?.name ?? "";
+    const targets = assignments.get(user) ?? {};
+    const names = target !== undefined && Object.hasOwn(targets, target) ? (targets[target] ?? []) : [];
     return roles.filter(({ name }) => names.includes(name));
   };
+  /** A project of a file may be called `system`. */
+  const isOwn = (userId: string): boolean =>
+    Object.hasOwn(ASSIGNMENTS, users.find(({ id }) => id === userId)?.name ?? "");
   return {
     domain: { id: "default", name: "Default" } as const,
     users,
@@ -45,7 +66,7 @@ export function createDirectory(digests: Pick<Digests, "sha256">) {
     roles,
     rolesInProject: (userId: string, projectId: string): readonly NamedEntity[] =>
       assigned(userId, projects.find(({ id }) => id === projectId)?.name),
-    rolesInSystem: (userId: string): readonly NamedEntity[] => assigned(userId, "system"),
+    rolesInSystem: (userId: string): readonly NamedEntity[] => (isOwn(userId) ? assigned(userId, "system") : []),
   };
 }
 

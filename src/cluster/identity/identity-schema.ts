@@ -26,4 +26,19 @@ CREATE TABLE identity_tokens (
 CREATE INDEX identity_tokens_expires_at ON identity_tokens (expires_at);
 `,
   },
+  {
+    version: 2,
+    name: "projects and users of a cluster file",
+    sql: `
+CREATE TABLE identity_projects (
+  name TEXT PRIMARY KEY,
+  description TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE identity_users (
+  name TEXT PRIMARY KEY,
+  roles TEXT NOT NULL
+) STRICT;
+`,
+  },
 ];

@@ -4,10 +4,11 @@ import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
 import { applySchema } from "../store/schema/apply-schema.js";
 import type { Sql } from "../store/sql.js";
-import { createDirectory, type LoginUser, type ServiceUser } from "./directory.js";
+import { createDirectory, type ServiceUser } from "./directory.js";
 import { identityHandler } from "./identity-handler.js";
 import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { PasswordStore } from "./password-store.js";
+import { PeopleStore } from "./people-store.js";
 import { TokenStore } from "./token-store.js";
 import { toCredentials } from "./token-view.js";
 
@@ -24,7 +25,8 @@ export type Identity = ReturnType<typeof createIdentity>;
 export function createIdentity(options: IdentityOptions) {
   const { sql, clock, digests } = options;
   applySchema(sql, "identity", IDENTITY_SCHEMA, clock.now());
-  const directory = createDirectory(digests);
+  const people = new PeopleStore(sql).read();
+  const directory = createDirectory(digests, people);
   const tokens = new TokenStore(sql, options);
   const passwords = new PasswordStore(sql, options);
   const idOf = (list: readonly { readonly id: string; readonly name: string }[], wanted: string): string => {
@@ -42,6 +44,8 @@ export function createIdentity(options: IdentityOptions) {
       return record && toCredentials(directory, record);
     },
     hasProject: (id: string): boolean => directory.projects.some((project) => project.id === id),
+    /** Projects and users besides those that every cluster has. */
+    people,
     /** A token of project `service` with the roles `admin` and `service`. */
     issueServiceToken: (user: ServiceUser): { readonly token: string; readonly expiresAt: number } => {
       const scope = { projectId: idOf(directory.projects, "service"), system: false };
@@ -52,7 +56,7 @@ export function createIdentity(options: IdentityOptions) {
      * The password of a user: the one given if it is theirs, else a new one that replaces it (and ends the user's tokens).
      * Only digests are kept: who wants to know it again has to remember it.
      */
-    ensurePassword: (user: LoginUser, remembered?: string): string => {
+    ensurePassword: (user: string, remembered?: string): string => {
       const userId = idOf(directory.users, user);
       if (remembered !== undefined && passwords.matches(userId, remembered)) {
         return remembered;

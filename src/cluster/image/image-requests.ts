@@ -18,8 +18,8 @@ const READ_ONLY = new Set([
   ...["direct_url", "locations", "os_hash_algo", "os_hash_value"],
 ]);
 
-const CONTAINERS = ["ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"];
-const DISKS = ["ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "iso", "ploop"];
+export const CONTAINERS = ["ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"] as const;
+export const DISKS = ["ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "iso", "ploop"] as const;
 const VISIBILITIES = ["public", "private", "community", "shared"] as const;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

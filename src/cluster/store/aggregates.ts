@@ -115,6 +115,22 @@ export class Aggregates {
     });
   }
 
+  /** Many at once, each list once: hosts need not be there yet. @throws AggregateNotFound */
+  changeHosts(id: number, { joined, left }: { readonly joined: readonly string[]; readonly left: readonly string[] }) {
+    const { sql, clock } = this.#context;
+    sql.transaction(() => {
+      for (const host of left) {
+        sql.run("DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND host = ?", id, host);
+      }
+      for (const host of joined) {
+        anyText(host, "host");
+        sql.run("INSERT INTO aggregate_hosts (aggregate_id, host) VALUES (?, ?)", id, host);
+      }
+      this.#table.update(id, { updatedAt: clock.now() });
+      this.#changed(id, [...left, ...joined]);
+    });
+  }
+
   /** @throws AggregateNotFound */
   destroy(id: number): void {
     const { sql, changes } = this.#context;

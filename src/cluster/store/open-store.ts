@@ -5,7 +5,7 @@ import type { Random } from "../../runtime/random.js";
 import { DatabaseUnusable, fileFailure } from "../database/database-errors.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { DefaultRatios } from "./compute-nodes.js";
-import { applySchema } from "./schema/apply-schema.js";
+import { applySchema, requireSchema } from "./schema/apply-schema.js";
 import { STORE_SCHEMA } from "./schema/index.js";
 import { Sql } from "./sql.js";
 import { type Store, storeOn } from "./store.js";
@@ -24,6 +24,9 @@ export interface StoreOptions {
 }
 
 const PRAGMAS = ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA foreign_keys = ON"];
+
+/** Of those who only look: nothing that they do can change the file. */
+const READER_PRAGMAS = ["PRAGMA query_only = ON"];
 
 const MEMORY = ":memory:";
 
@@ -52,6 +55,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return storeOn(sql, options, close);
   } catch (error) {
     close();
+    throw error;
+  }
+}
+
+/**
+ * Opens the state of record to read it, also while a control plane has it. A file that is not there is an empty state of record,
+ * which is not kept. @throws {DatabaseUnusable} @throws {DatabaseTooNew} @throws {DatabaseTooOld}
+ */
+export async function openStoreToRead(options: StoreOptions): Promise<Store> {
+  if ((await options.runtime.files.stat(options.path)) === undefined) {
+    return openStore({ ...options, path: MEMORY });
+  }
+  const file = new DatabaseFile(options.path, READER_PRAGMAS);
+  try {
+    const sql = new Sql(file);
+    requireSchema(sql, "conductor", STORE_SCHEMA);
+    return storeOn(sql, options, () => file.close());
+  } catch (error) {
+    file.close();
     throw error;
   }
 }

@@ -65,7 +65,11 @@ interface Place {
   readonly print: (line: string) => void;
 }
 
-async function partsOf(flags: ManageFlags, { runtime, conductor, stateDir: root, print }: Place): Promise<ManageParts> {
+/** @param flags whose `configFile` says where Placement is */
+export async function partsOf(
+  flags: Pick<ManageFlags, "configFile">,
+  { runtime, conductor, stateDir: root, print }: Place,
+): Promise<ManageParts> {
   const sources = await readConfigSources(runtime.files, {
     configFiles: flags.configFile.map((path) => resolve(process.cwd(), path)),
     environment: process.env,

@@ -52,7 +52,8 @@ describe("clouds.yaml", () => {
   });
 
   test("quotes passwords that look like numbers", async () => {
-    const identity = { ensurePassword: () => "12345678901234567890123456789012" };
+    const people = { projects: [], users: [] };
+    const identity = { ensurePassword: () => "12345678901234567890123456789012", people };
     await writeCloudsYaml(files, PATH, identity, URL_);
     expect(await files.read(PATH)).toContain('password: "12345678901234567890123456789012"');
   });

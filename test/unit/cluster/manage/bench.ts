@@ -4,6 +4,7 @@ import { audit } from "../../../../src/cluster/manage/audit.js";
 import { healAllocations } from "../../../../src/cluster/manage/heal-allocations.js";
 import { ironicNodeMove } from "../../../../src/cluster/manage/ironic-node-move.js";
 import type { ManageParts } from "../../../../src/cluster/manage/manage-parts.js";
+import { mirrorAggregates } from "../../../../src/cluster/manage/mirror-aggregates.js";
 import { runCommand } from "../../../../src/cluster/manage/run-command.js";
 import { syncAggregates } from "../../../../src/cluster/manage/sync-aggregates.js";
 import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
@@ -57,6 +58,16 @@ export class ManageBench {
 
   sync(options: Options<typeof syncAggregates> = {}): Promise<Outcome> {
     return this.#run((parts) => syncAggregates(parts, { verbose: true, ...options }));
+  }
+
+  /** Puts the providers of these hosts into the aggregates of theirs. */
+  async mirror(hosts: readonly string[]): Promise<readonly string[]> {
+    let changed: readonly string[] = [];
+    await this.#run(async (parts) => {
+      changed = await mirrorAggregates(parts, new Set(hosts));
+      return 0;
+    });
+    return changed;
   }
 
   moveNode(options: Options<typeof ironicNodeMove> = {}): Promise<Outcome> {

@@ -1,0 +1,34 @@
+import { Command } from "commander";
+import { NoLocalCloud } from "../../../cluster/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { KeptHosts } from "../kept-hosts.js";
+import { clusterFileOf, clusterFileText } from "./write-cluster-file.js";
+
+export function fileCommand(): Command {
+  return new Command("file")
+    .summary("print the cluster file of a cluster, for `up --file`")
+    .description(
+      "Prints what `compute-cluster up --file` would make this cluster of: hosts with all they are started with, flags of `up`, flavors, " +
+        "images, aggregates, projects, users, faults. A start with it changes nothing. Works while the cluster runs, and after.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .action(async ({ stateDir: given }: { readonly stateDir: string }) => {
+      const runtime = createNodeRuntime({ logger: quietLogger });
+      try {
+        const directory = stateDir(given, process.cwd());
+        if ((await runtime.files.stat(directory.database)) === undefined) {
+          throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
+        }
+        const kept = await new KeptHosts(runtime.files, directory).read();
+        const file = await clusterFileOf({ runtime, digests: nodeDigests, directory }, kept);
+        const elsewhere = given === DEFAULT_STATE_DIR ? {} : { state_dir: directory.root };
+        createTerminal().print(clusterFileText({ ...elsewhere, ...file }).trimEnd());
+      } finally {
+        await runtime.http.close();
+      }
+    });
+}

@@ -1,0 +1,121 @@
+import type { SectionTable } from "../../../config/option.js";
+import { didYouMean } from "../../../runtime/did-you-mean.js";
+import type { GroupText } from "./cluster-file.js";
+import { shown } from "./schema-problems.js";
+
+/** Keys of a group that are options of its driver, by the same names. */
+const OF_DRIVER = ["vcpus", "memory_mb", "disk_gb", "devices"] as const;
+const RATIOS = ["cpu", "ram", "disk"] as const;
+const DELAY = "delay_";
+
+/** Options of the driver of a group. */
+export interface DriverOptions {
+  readonly driver: string;
+  /** Undefined: the driver is not built in, and only loaded when its agent starts. */
+  readonly sections: SectionTable | undefined;
+}
+
+/** What is wrong, at a path below the group. */
+type Complain = (path: readonly string[], text: string) => void;
+
+/** What `-o` says for the group, sorted: equal groups have equal options, however they are written. */
+export function optionsOfGroup(
+  group: GroupText,
+  { driver, sections }: DriverOptions,
+  known: SectionTable,
+  complain: Complain,
+): string[] {
+  const [section = "", table] = Object.entries(sections ?? {})[0] ?? [];
+  const own = (path: readonly string[], name: string, value: string) => {
+    if (table !== undefined && Object.hasOwn(table, name)) {
+      return [`${section}.${name}=${value}`];
+    }
+    const near = path.length > 1 && table !== undefined ? didYouMean(name, Object.keys(table)) : undefined;
+    const help = near === undefined ? "" : `; did you mean ${near.replace(DELAY, "")}?`;
+    complain(
+      path,
+      sections === undefined
+        ? `driver ${driver} is not built in: give its options by their names, under options`
+        : `driver ${driver} has no option ${name}${help}`,
+    );
+    return [];
+  };
+  const given = OF_DRIVER.flatMap((key) => {
+    const value = group[key];
+    return value === undefined ? [] : own([key], key, Array.isArray(value) ? value.join(",") : String(value));
+  });
+  const delays = Object.entries(group.delays ?? {}).flatMap(([name, seconds]) =>
+    own(["delays", name], `${DELAY}${name}`, String(seconds)),
+  );
+  const ratios = RATIOS.flatMap((key) => {
+    const value = group.allocation_ratios?.[key];
+    return value === undefined ? [] : [`${key}_allocation_ratio=${value}`];
+  });
+  const free = Object.entries(group.options ?? {}).flatMap(([name, value]) => {
+    checkOption(name, value, known, sections !== undefined, complain);
+    return [value].flat().map((one) => `${name}=${one}`);
+  });
+  // Stable, so that an option that is given several times keeps its order.
+  const all = [...given, ...delays, ...ratios, ...free];
+  const nameOf = (option: string) => option.slice(0, option.indexOf("="));
+  const twice = free.find((option) =>
+    [...given, ...delays, ...ratios].some((other) => nameOf(other) === nameOf(option)),
+  );
+  if (twice !== undefined) {
+    complain(["options", nameOf(twice)], `${nameOf(twice)} is said twice: a key of the group says it, too`);
+  }
+  return all.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
+}
+
+/** @param isWhole every section that there is is known */
+function checkOption(given: string, value: unknown, known: SectionTable, isWhole: boolean, complain: Complain): void {
+  const path = ["options", given];
+  const [section = "", name] = given.includes(".") ? given.split(".") : ["DEFAULT", given];
+  if (!Object.hasOwn(known, section)) {
+    if (isWhole) {
+      complain(path, `there is no section [${section}]${hint(section, Object.keys(known))}`);
+    }
+    return;
+  }
+  const table = known[section] ?? {};
+  const option = Object.hasOwn(table, name ?? "") ? table[name ?? ""] : undefined;
+  if (option === undefined) {
+    complain(path, `there is no option ${name} in [${section}]${hint(name ?? "", Object.keys(table))}`);
+  } else if (!String(value).includes("$") && option.type.parse([value].flat().map(String)) === undefined) {
+    complain(path, `${given}: found ${shown(value)}, expected ${option.type.expected}`);
+  }
+}
+
+function hint(name: string, known: readonly string[]): string {
+  const near = didYouMean(name, known);
+  return near === undefined ? "" : `; did you mean ${near}?`;
+}
+
+/** Keys of a group that say these options, and the options that no key says. */
+export function keysOfOptions(options: readonly string[], section: string | undefined): Partial<GroupText> {
+  const found: Record<string, unknown> = {};
+  const delays: Record<string, number> = {};
+  const ratios: Record<string, number> = {};
+  const free: Record<string, string | string[]> = {};
+  for (const option of options) {
+    const at = option.indexOf("=");
+    const [name, value] = [option.slice(0, at), option.slice(at + 1)];
+    const own = section !== undefined && name.startsWith(`${section}.`) ? name.slice(section.length + 1) : "";
+    const ratio = RATIOS.find((key) => name === `${key}_allocation_ratio`);
+    const isNumber = /^\d+(\.\d+)?$/.test(value);
+    if (own === "devices") {
+      found.devices = value.split(",").map((device) => device.trim());
+    } else if (OF_DRIVER.some((key) => key === own) && isNumber) {
+      found[own] = Number(value);
+    } else if (own.startsWith(DELAY) && isNumber) {
+      delays[own.slice(DELAY.length)] = Number(value);
+    } else if (ratio !== undefined && isNumber) {
+      ratios[ratio] = Number(value);
+    } else {
+      const before = free[name];
+      free[name] = before === undefined ? value : [before, value].flat();
+    }
+  }
+  const some = (name: string, record: object) => (Object.keys(record).length === 0 ? {} : { [name]: record });
+  return { ...found, ...some("delays", delays), ...some("allocation_ratios", ratios), ...some("options", free) };
+}

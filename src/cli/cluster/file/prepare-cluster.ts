@@ -1,0 +1,154 @@
+import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { type Change, fieldChanges } from "../../../cluster/seed/change.js";
+import { applySeed, type Seed, seedSteps } from "../../../cluster/seed/seed.js";
+import type { ImageBytes } from "../../../cluster/seed/seed-images.js";
+import { type SeedPlace, withSeedStore } from "../../../cluster/seed/seed-store.js";
+import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { mapConcurrently } from "../../../runtime/queue.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { AGENT_FAULTS } from "../../agent/agent-faults.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import type { Terminal } from "../../ui/terminal.js";
+import type { HostSettings } from "../kept-hosts.js";
+import { agree, type FileFlags } from "./agree.js";
+import { faultChanges, missingFaults, setMissing, type WantedFaults } from "./fault-changes.js";
+import { hostChanges } from "./host-changes.js";
+import { flagsOf, type KeptFlags, readKeptFlags } from "./kept-flags.js";
+import { type ProviderConfigFile, writeProviderConfig } from "./provider-config.js";
+import type { ClusterDescription } from "./read-cluster-file.js";
+
+export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
+  readonly directory: StateDir;
+  /** What hosts came up with, with the drivers that they are bound to. */
+  readonly before: HostSettings;
+  readonly terminal: Terminal;
+  readonly interrupt: AbortSignal;
+}
+
+/**
+ * Says what a start with the file changes, and does what has to be done before it. Killed in between, the next one does the rest.
+ * @returns an exit code to end with; undefined: go on. @throws {DriversDiffer} {@link SeedRefused} {@link DatabaseUnusable}
+ */
+export async function prepareCluster(
+  described: ClusterDescription,
+  place: PrepareOptions,
+): Promise<number | undefined> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    return await prepare(described, place, runtime);
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+async function prepare(
+  described: ClusterDescription,
+  place: PrepareOptions,
+  runtime: Runtime,
+): Promise<number | undefined> {
+  const { options, groups = [], path } = described;
+  const { before, directory } = place;
+  const started = new Set(await runtime.files.list(directory.agents));
+  const missing = await missingFaults(wantedFaults(described, directory, started), runtime);
+  const seed = await seedOf(described, runtime);
+  const seedPlace: SeedPlace = { runtime, digests: nodeDigests, directory };
+  const flags = flagChanges(await readKeptFlags(directory, runtime.files), flagsOf(options));
+  // What was agreed to is what is done: nobody else has the state of record meanwhile.
+  return withSeedStore(seedPlace, place.check === true ? "read" : "write", async (parts) => {
+    const servers = parts.store.instances.countsByHost();
+    const hosts = options.named === undefined ? [] : hostChanges(before, options.named, options, servers);
+    const steps = seedSteps(parts, seed, seedPlace);
+    const end = await agree(path, [...flags, ...hosts, ...steps, ...faultChanges(missing)], place, place);
+    if (end !== undefined) {
+      return end;
+    }
+    for (const config of configsOf(groups).values()) {
+      await writeProviderConfig(config, runtime.files);
+    }
+    await setMissing(missing, runtime);
+    await applySeed(parts, steps);
+    return undefined;
+  });
+}
+
+function configsOf(groups: NonNullable<ClusterDescription["groups"]>): ReadonlyMap<string, ProviderConfigFile> {
+  return new Map(
+    groups.flatMap(({ providerConfig: config }) => (config === undefined ? [] : [[config.folder, config] as const])),
+  );
+}
+
+/** How the cluster itself is started; of the first start all that is said of hosts says enough. */
+function flagChanges(before: KeptFlags | undefined, now: KeptFlags): readonly Change[] {
+  const what = before === undefined ? [] : fieldChanges(before, now);
+  return what.map((text) => ({ sign: "~", text, destroys: false }));
+}
+
+/** @param started hosts that have a folder: of another one nothing can be set yet */
+function wantedFaults(
+  { groups = [], file }: ClusterDescription,
+  directory: StateDir,
+  started: ReadonlySet<string>,
+): readonly WantedFaults[] {
+  const { faults = [] } = file.ironic ?? {};
+  return [
+    { host: "ironic", folder: directory.ironic, table: IRONIC_FAULTS, knobs: faults, isNew: false },
+    ...groups.flatMap((group) =>
+      group.faults.length === 0
+        ? []
+        : group.hosts.map((host) => ({
+            host,
+            folder: directory.agent(host),
+            table: AGENT_FAULTS,
+            knobs: group.faults,
+            isNew: !started.has(host),
+          })),
+    ),
+  ];
+}
+
+async function seedOf({ file, groups, imageFiles, options }: ClusterDescription, runtime: Runtime): Promise<Seed> {
+  const bytes = await mapConcurrently([...imageFiles], 1, async ([name, path]) => {
+    const read = () => runtime.files.readBytes(path);
+    const digest = nodeDigests.running("sha512");
+    for await (const part of await read()) {
+      digest.update(part);
+    }
+    return [name, { hash: digest.hex(), read }] as readonly [string, ImageBytes];
+  });
+  return {
+    flavors: file.flavors,
+    images: file.images,
+    imageBytes: new Map(bytes),
+    aggregates: file.aggregates === undefined && groups === undefined ? undefined : aggregatesOf(file, groups ?? []),
+    projects: file.projects,
+    users: file.users,
+    ironicNodes: options.ironic,
+  };
+}
+
+function aggregatesOf(
+  file: ClusterDescription["file"],
+  groups: NonNullable<ClusterDescription["groups"]>,
+): NonNullable<Seed["aggregates"]> {
+  const members = new Map<string, Set<string>>();
+  const known = new Set<string>();
+  for (const { hosts, aggregates } of groups) {
+    for (const name of aggregates) {
+      const set = members.get(name) ?? new Set();
+      hosts.forEach((host) => void set.add(host));
+      members.set(name, set);
+    }
+    hosts.forEach((host) => void known.add(host));
+  }
+  const declared = new Set((file.aggregates ?? []).map(({ name }) => name));
+  // A zone that is no aggregate of the file is one of that name.
+  const zones = [...members.keys()].filter((name) => !declared.has(name));
+  return {
+    aggregates: [...(file.aggregates ?? []), ...zones.map((name) => ({ name, availability_zone: name }))],
+    whole: file.aggregates !== undefined,
+    members,
+    known,
+  };
+}

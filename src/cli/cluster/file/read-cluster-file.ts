@@ -1,0 +1,170 @@
+import { dirname, resolve } from "node:path";
+import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
+import { stateDir } from "../../../cluster/local/state-dir.js";
+import { keyOfImage } from "../../../cluster/seed/seed-images.js";
+import { InvalidFault, parseKnob } from "../../../faults/fault-knobs.js";
+import type { Digests } from "../../../runtime/digests.js";
+import type { Files } from "../../../runtime/files.js";
+import { isPath, type UpOptions } from "../up-children.js";
+import { checkSeed } from "./check-seed.js";
+import type { ClusterFile } from "./cluster-file.js";
+import { FileText, MOST_BYTES, type Problem } from "./file-text.js";
+import { UP_FLAGS, valueOfFlag } from "./flag-keys.js";
+import { type HostsOfGroup, inOneLine, readGroups } from "./host-groups.js";
+import { checkSchema } from "./schema-problems.js";
+
+/** A cluster file and the flags beside it: all that `up` is to make. */
+export interface ClusterDescription {
+  readonly path: string;
+  /** As if all of it had been said by flags. */
+  readonly options: UpOptions;
+  /** Undefined: the file says nothing of hosts. */
+  readonly groups: readonly HostsOfGroup[] | undefined;
+  readonly file: ClusterFile;
+  /** Absolute paths of the images' bytes, by {@link keyOfImage}. */
+  readonly imageFiles: ReadonlyMap<string, string>;
+}
+
+/** The file is none, or not one that can be used: the message has one line for each thing that is wrong, with its place. */
+class ClusterFileInvalid extends Error {
+  override readonly name = "ClusterFileInvalid";
+}
+
+/** Problems that are shown. */
+const SHOWN = 20;
+
+/**
+ * @param given flags of `up` that stand on the command line: the file may not say the same
+ * @throws {ClusterFileInvalid}
+ */
+export async function readClusterFile(
+  path: string,
+  flags: { readonly options: UpOptions; readonly given: ReadonlySet<string> },
+  { files, digests, cwd }: { readonly files: Files; readonly digests: Pick<Digests, "sha256">; readonly cwd: string },
+): Promise<ClusterDescription> {
+  const absolute = resolve(cwd, path);
+  const folder = dirname(absolute);
+  const text = new FileText(await readText(path, absolute, files));
+  refuse(path, text.problems);
+  const checked = checkSchema(text);
+  if (isProblems(checked)) {
+    throw invalid(path, checked);
+  }
+  const problems: Problem[] = [];
+  const options = merged(checked, text, { ...flags, folder, cwd }, problems);
+  const groups = await readGroups(
+    checked,
+    text,
+    {
+      folder,
+      root: stateDir(options.stateDir, cwd).root,
+      digests,
+      driver: options.driver,
+      configFiles: options.configFile,
+    },
+    problems,
+  );
+  checkIronic(checked, text, problems);
+  checkSeed(checked, text, problems);
+  refuse(path, problems);
+  const images = (checked.images ?? []).flatMap((image) =>
+    image.file === undefined ? [] : [[keyOfImage(image), resolve(folder, image.file)] as const],
+  );
+  const named =
+    groups && new Map(groups.flatMap(({ hosts, setting }) => hosts.map((host) => [host, setting] as const)));
+  return {
+    path,
+    options: { ...options, ...(named === undefined ? {} : { named }) },
+    groups,
+    file: checked,
+    imageFiles: new Map(images),
+  };
+}
+
+async function readText(path: string, absolute: string, files: Files): Promise<string> {
+  const stat = await files.stat(absolute);
+  if (stat?.kind !== "file") {
+    throw new ClusterFileInvalid(
+      `${path}: ${stat === undefined ? "there is no such file" : "this is no file"}; compute-cluster file writes that of a cluster`,
+    );
+  }
+  if (stat.bytes > MOST_BYTES) {
+    throw new ClusterFileInvalid(`${path}: found ${stat.bytes} bytes, expected at most ${MOST_BYTES}`);
+  }
+  return files.read(absolute);
+}
+
+function merged(
+  file: ClusterFile,
+  text: FileText,
+  place: {
+    readonly options: UpOptions;
+    readonly given: ReadonlySet<string>;
+    readonly folder: string;
+    readonly cwd: string;
+  },
+  problems: Problem[],
+): UpOptions {
+  const { options, given, folder, cwd } = place;
+  const said: Record<string, unknown> = {};
+  for (const { key, attribute, flag } of UP_FLAGS) {
+    if (file[key] === undefined) {
+      continue;
+    }
+    if (given.has(attribute)) {
+      problems.push({ ...text.place([key], true), text: `${key} is said by ${flag}, too; leave one of the two out` });
+    }
+    const value = valueOfFlag(file, key, folder);
+    if (typeof value === "object" && "problem" in value) {
+      problems.push({ ...text.place([key]), text: value.problem });
+    } else {
+      said[attribute] = value.value;
+    }
+  }
+  if (file.processes !== undefined && file.hosts_per_process !== undefined) {
+    problems.push({
+      ...text.place(["hosts_per_process"], true),
+      text: "found processes, too, expected one of the two",
+    });
+  }
+  for (const flag of file.hosts === undefined ? [] : ["releases"]) {
+    if (given.has(flag)) {
+      problems.push({ ...text.place(["hosts"], true), text: `hosts have their own release; leave --${flag} out` });
+    }
+  }
+  const driver = options.driver !== undefined && isPath(options.driver) ? resolve(cwd, options.driver) : options.driver;
+  return {
+    ...options,
+    ...(driver === undefined ? {} : { driver }),
+    configFile: options.configFile.map((one) => resolve(cwd, one)),
+    ...said,
+  };
+}
+
+function checkIronic({ ironic }: ClusterFile, text: FileText, problems: Problem[]): void {
+  (ironic?.faults ?? []).forEach((knob, at) => {
+    try {
+      parseKnob(knob, IRONIC_FAULTS);
+    } catch (error) {
+      if (!(error instanceof InvalidFault)) {
+        throw error;
+      }
+      problems.push({ ...text.place(["ironic", "faults", at]), text: inOneLine(error.message) });
+    }
+  });
+}
+
+const isProblems = (checked: ClusterFile | readonly Problem[]): checked is readonly Problem[] => Array.isArray(checked);
+
+function refuse(path: string, problems: readonly Problem[]): void {
+  if (problems.length > 0) {
+    throw invalid(path, problems);
+  }
+}
+
+function invalid(path: string, problems: readonly Problem[]): ClusterFileInvalid {
+  const sorted = problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
+  const lines = sorted.slice(0, SHOWN).map(({ line, column, text }) => `${path}:${line}:${column}: ${text}`);
+  const more = sorted.length > SHOWN ? [`${path}: and ${sorted.length - SHOWN} more`] : [];
+  return new ClusterFileInvalid([...lines, ...more].join("\n"));
+}

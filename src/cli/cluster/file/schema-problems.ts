@@ -1,0 +1,95 @@
+import { Ajv, type ErrorObject } from "ajv";
+import { didYouMean } from "../../../runtime/did-you-mean.js";
+import { CLUSTER_FILE, type ClusterFile } from "./cluster-file.js";
+import type { FileText, Problem } from "./file-text.js";
+
+/** The value as a cluster file, or what is wrong with it. */
+export function checkSchema(text: FileText): ClusterFile | readonly Problem[] {
+  // An empty file says nothing, which is fine.
+  const value = text.value ?? {};
+  const validate = new Ajv({ allErrors: true, strict: false, verbose: true, validateSchema: false }).compile(
+    CLUSTER_FILE,
+  );
+  if (validate(value)) {
+    return value as ClusterFile;
+  }
+  const errors = validate.errors ?? [];
+  const places = new Set<string>();
+  return errors.flatMap((error) => {
+    // The branches of a choice that fails say less than the choice does.
+    if (/\/anyOf\/\d/.test(error.schemaPath)) {
+      return [];
+    }
+    const problem = problemOf(error, text);
+    const key = `${problem.line}:${problem.column}:${problem.text}`;
+    const isNew = !places.has(key);
+    places.add(key);
+    return isNew ? [problem] : [];
+  });
+}
+
+function problemOf(error: ErrorObject, text: FileText): Problem {
+  const path = error.instancePath.split("/").slice(1).map(unescaped);
+  const where = path.length === 0 ? "" : `${path.join(".")}: `;
+  if (error.keyword === "additionalProperties") {
+    const key = String(error.params.additionalProperty);
+    const { properties = {}, patternProperties = {} } = error.parentSchema as Shape;
+    const known = Object.keys(properties);
+    const near = didYouMean(key, known);
+    const patterns = Object.keys(patternProperties).map((pattern) => `names as ${pattern}`);
+    const all = `expected ${[...known, ...patterns].join(", ")}`;
+    const help = near === undefined ? all : `did you mean ${near}?`;
+    return { ...text.place([...path, key], true), text: `${where}there is no ${key}; ${help}` };
+  }
+  if (error.keyword === "required") {
+    const place = text.place(path);
+    return { ...place, text: `${where}found no ${error.params.missingProperty}, expected one` };
+  }
+  return { ...text.place(path), text: `${where}found ${shown(error.data)}, expected ${expected(error)}` };
+}
+
+interface Shape {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly patternProperties?: Readonly<Record<string, unknown>>;
+}
+
+function expected({ keyword, params, data, message = "something else" }: ErrorObject): string {
+  switch (keyword) {
+    case "enum": {
+      const known = (params.allowedValues as readonly unknown[]).map(String);
+      const near = typeof data === "string" ? didYouMean(data, known) : undefined;
+      return `one of ${known.join(", ")}${near === undefined ? "" : `; did you mean ${near}?`}`;
+    }
+    case "type":
+      return [params.type]
+        .flat()
+        .map((type) => TYPES[String(type)] ?? type)
+        .join(" or ");
+    case "pattern":
+      return `what matches ${params.pattern}`;
+    case "anyOf":
+      return "a text, a number, true or false, or a list of them";
+    case "minimum":
+    case "exclusiveMinimum":
+    case "maximum":
+      return `a number ${params.comparison} ${params.limit}`;
+    default:
+      return message.replace(/^must (NOT )?(be |have )?/, (_all, not) => (not === undefined ? "" : "not "));
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  array: "a list",
+  boolean: "true or false",
+  integer: "a whole number",
+  number: "a number",
+  object: "a mapping",
+  string: "a text (in quotes if it looks like a number)",
+};
+
+const unescaped = (step: string): string => step.replaceAll("~1", "/").replaceAll("~0", "~");
+
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}

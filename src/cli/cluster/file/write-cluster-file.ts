@@ -1,0 +1,145 @@
+import { stringify } from "yaml";
+import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { ironicNodes, seedTexts } from "../../../cluster/seed/seed.js";
+import { type SeedPlace, withSeedStore } from "../../../cluster/seed/seed-store.js";
+import { readFaults } from "../../../faults/fault-file.js";
+import { type FaultTable, formatKnob } from "../../../faults/fault-knobs.js";
+import { foldHosts } from "../../../records/host-range.js";
+import type { Files } from "../../../runtime/files.js";
+import { mapConcurrently } from "../../../runtime/queue.js";
+import type { DriverDefinition } from "../../../virt/driver.js";
+import { AGENT_FAULTS } from "../../agent/agent-faults.js";
+import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
+import type { HostSetting, HostSettings } from "../kept-hosts.js";
+import { CONTROL_PLANE, IRONIC_HOST } from "../up-children.js";
+import type { ClusterFile, GroupText } from "./cluster-file.js";
+import { keysOfOptions } from "./group-options.js";
+import { readKeptFlags } from "./kept-flags.js";
+import { readProviderConfig } from "./provider-config.js";
+
+/** Fault files that are read at a time. */
+const AT_A_TIME = 32;
+
+/** The file of a cluster that runs, or has run: a start with it changes nothing. @param kept what its hosts came up with */
+export async function clusterFileOf(place: SeedPlace, kept: HostSettings): Promise<ClusterFile> {
+  const { directory, runtime } = place;
+  const { files } = runtime;
+  const flags = (await readKeptFlags(directory, files)) ?? {};
+  const { texts, nodes, members } = await withSeedStore(place, "read", async (parts) => ({
+    texts: seedTexts(parts, place),
+    nodes: ironicNodes(parts.store),
+    members: membersOf(parts.store.aggregates.list()),
+  }));
+  const controlPlane = kept[CONTROL_PLANE]?.configFiles ?? [];
+  // They are kept in the order in which they came up.
+  const hosts = Object.keys(kept)
+    .filter((host) => host !== CONTROL_PLANE && host !== IRONIC_HOST)
+    .sort(new Intl.Collator("en", { numeric: true }).compare);
+  const faults = new Map(
+    await mapConcurrently(
+      hosts,
+      AT_A_TIME,
+      async (host) => [host, await knobsOf(directory.agent(host), AGENT_FAULTS, files)] as const,
+    ),
+  );
+  const ironicFaults = await knobsOf(directory.ironic, IRONIC_FAULTS, files);
+  const alike = new Map<string, Alike>();
+  for (const host of hosts) {
+    const { added: _added, ...setting } = kept[host] ?? { configFiles: [] };
+    const group = { setting, aggregates: members.get(host) ?? [], faults: faults.get(host) ?? [] };
+    const key = JSON.stringify([
+      group.setting.driver,
+      group.setting.configFiles,
+      group.setting.options,
+      group.setting.release,
+      group.aggregates,
+      group.faults,
+    ]);
+    const found = alike.get(key);
+    if (found === undefined) {
+      alike.set(key, { ...group, hosts: [host] });
+    } else {
+      found.hosts.push(host);
+    }
+  }
+  const sections = await driverSections([...alike.values()].map(({ setting }) => setting.driver));
+  const groups = await mapConcurrently([...alike.values()], 1, (group) =>
+    groupText(group, { sections, controlPlane, directory, files }),
+  );
+  const isIronic = kept[IRONIC_HOST] !== undefined && nodes > 0;
+  const { flavors, ...others } = texts;
+  return {
+    ...flags,
+    ...(controlPlane.length === 0 ? {} : { config_files: [...controlPlane] }),
+    hosts: groups,
+    ...(isIronic ? { ironic: { nodes, ...(ironicFaults.length === 0 ? {} : { faults: ironicFaults }) } } : {}),
+    // A cluster without any gets devstack's at its next start.
+    ...(flavors.length === 0 ? {} : { flavors }),
+    ...others,
+  };
+}
+
+export function clusterFileText(file: ClusterFile): string {
+  return stringify(file, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+interface Alike {
+  readonly setting: HostSetting;
+  readonly aggregates: readonly string[];
+  readonly faults: readonly string[];
+  readonly hosts: string[];
+}
+
+function membersOf(aggregates: readonly { readonly name: string; readonly hosts: readonly string[] }[]) {
+  const members = new Map<string, string[]>();
+  for (const { name, hosts } of aggregates) {
+    for (const host of hosts) {
+      const theirs = members.get(host) ?? [];
+      theirs.push(name);
+      members.set(host, theirs);
+    }
+  }
+  return members;
+}
+
+async function knobsOf(folder: string, table: FaultTable, files: Files): Promise<string[]> {
+  return (await readFaults(folder, table, { files })).map(formatKnob);
+}
+
+/** Names of the sections of the built-in drivers among these. */
+async function driverSections(drivers: readonly (string | undefined)[]): Promise<ReadonlyMap<string, string>> {
+  const named = new Set(["fake-libvirt", ...drivers]);
+  const found = new Map<string, string>();
+  for (const [name, load] of Object.entries(BUILT_IN_DRIVERS)) {
+    const { driver } = named.has(name) ? ((await load()) as { readonly driver: DriverDefinition }) : {};
+    if (driver?.configSchema !== undefined) {
+      found.set(name, driver.configSchema.section);
+    }
+  }
+  return found;
+}
+
+async function groupText(
+  { setting, aggregates, faults, hosts }: Alike,
+  place: {
+    readonly sections: ReadonlyMap<string, string>;
+    readonly controlPlane: readonly string[];
+    readonly directory: StateDir;
+    readonly files: Files;
+  },
+): Promise<GroupText> {
+  const { driver, configFiles, options = [], release } = setting;
+  const { keys, others } = await readProviderConfig(options, place.directory, place.files);
+  const isSame = JSON.stringify(configFiles) === JSON.stringify(place.controlPlane);
+  return {
+    name: foldHosts(hosts),
+    ...(driver === undefined ? {} : { driver }),
+    ...(release === undefined ? {} : { release }),
+    ...(isSame ? {} : { config_files: [...configFiles] }),
+    ...keysOfOptions(others, place.sections.get(driver ?? "fake-libvirt")),
+    ...keys,
+    ...(aggregates.length === 0 ? {} : { aggregates: [...aggregates] }),
+    ...(faults.length === 0 ? {} : { faults: [...faults] }),
+  };
+}

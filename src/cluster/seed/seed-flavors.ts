@@ -1,0 +1,128 @@
+import type { Flavor } from "../../records/index.js";
+import type { Random } from "../../runtime/random.js";
+import type { Store } from "../store/store.js";
+import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
+import type { ProjectNames } from "./project-names.js";
+import { SeedRefused } from "./seed-refused.js";
+import type { FlavorText } from "./seed-schema.js";
+
+const DEFAULTS = {
+  disk: 0,
+  ephemeral: 0,
+  swap: 0,
+  rxtx_factor: 1,
+  is_public: true,
+  access: [],
+  description: "",
+  extra_specs: {},
+} as const satisfies Partial<FlavorText>;
+
+/** Sizes of a flavor never change: it is deleted, and another made. Its servers keep what they have. */
+const SIZES = ["id", "vcpus", "ram", "disk", "ephemeral", "swap", "rxtx_factor", "is_public"];
+
+/** The flavor of the embedded Ironic's nodes, which comes with them. */
+const BAREMETAL = "baremetal";
+
+type Full = Required<FlavorText>;
+
+export interface FlavorParts {
+  readonly store: Store;
+  readonly random: Pick<Random, "uuid">;
+  readonly projects: ProjectNames;
+}
+
+export function flavorTexts({ store, projects }: FlavorParts): FlavorText[] {
+  return store.flavors.list().map((flavor) => ({
+    ...(withoutDefaults(fullOf(flavor, store.flavors.projects(flavor.flavorid), projects), DEFAULTS) as FlavorText),
+  }));
+}
+
+/** What makes the flavors these, and no others. @param ironic there are bare-metal nodes, and a flavor of them */
+export function flavorSteps(parts: FlavorParts, wanted: readonly FlavorText[], ironic: boolean): readonly SeedStep[] {
+  const { store, projects, random } = parts;
+  const before = new Map(store.flavors.list().map((flavor) => [flavor.name, flavor]));
+  const byId = new Map([...before.values()].map((flavor) => [flavor.flavorid, flavor]));
+  const create = (text: Full) => {
+    store.flavors.create({
+      flavorid: text.id,
+      name: text.name,
+      vcpus: text.vcpus,
+      memoryMb: text.ram,
+      rootGb: text.disk,
+      ephemeralGb: text.ephemeral,
+      swap: text.swap,
+      rxtxFactor: text.rxtx_factor,
+      isPublic: text.is_public,
+      description: text.description === "" ? null : text.description,
+      extraSpecs: { ...text.extra_specs },
+    });
+    for (const name of text.access) {
+      store.flavors.addProject(text.id, projects.idOf(name));
+    }
+  };
+  const names = new Set(wanted.map(({ name }) => name));
+  const gone = [...before.values()].filter(({ name }) => !names.has(name) && !(ironic && name === BAREMETAL));
+  // Those that go first free the ids that others take.
+  const removed = gone.map(({ name, flavorid }): SeedStep => {
+    return { sign: "-", text: `flavor ${name}`, destroys: true, apply: () => store.flavors.destroy(flavorid) };
+  });
+  const others = wanted.flatMap((text): SeedStep[] => {
+    const found = before.get(text.name);
+    if (found === undefined) {
+      const full: Full = { ...DEFAULTS, ...text, id: text.id ?? random.uuid() };
+      return [{ sign: "+", text: `flavor ${text.name}`, destroys: false, apply: () => create(full) }];
+    }
+    const now = fullOf(found, store.flavors.projects(found.flavorid), projects);
+    const full: Full = { ...DEFAULTS, ...text, id: text.id ?? found.flavorid, access: [...(text.access ?? [])].sort() };
+    const what = fieldChanges({ ...now }, { ...full });
+    if (what.length === 0) {
+      return [];
+    }
+    const isOther = what.some((change) => SIZES.includes(change.split(" ", 1)[0] ?? ""));
+    const apply = () => {
+      if (isOther) {
+        store.flavors.destroy(found.flavorid);
+        create(full);
+        return;
+      }
+      const { flavorid } = found;
+      store.flavors.update(flavorid, { description: full.description === "" ? null : full.description });
+      store.flavors.setExtraSpecs(flavorid, full.extra_specs);
+      for (const name of now.access) {
+        store.flavors.removeProject(flavorid, projects.idOf(name));
+      }
+      for (const name of full.access) {
+        store.flavors.addProject(flavorid, projects.idOf(name));
+      }
+    };
+    return [{ sign: "~", text: `flavor ${text.name}: ${what.join(", ")}`, destroys: isOther, apply }];
+  });
+  // An id that a flavor with another name has now.
+  const clash = wanted.find(({ id, name }) => {
+    const owner = id === undefined ? undefined : byId.get(id);
+    return owner !== undefined && owner.name !== name && names.has(owner.name);
+  });
+  if (clash !== undefined) {
+    throw new SeedRefused(
+      `flavor ${clash.name} cannot have id ${clash.id}: flavor ${byId.get(clash.id ?? "")?.name} has it`,
+    );
+  }
+  return [...removed, ...others];
+}
+
+function fullOf(flavor: Flavor, access: readonly string[], projects: ProjectNames): Full {
+  return {
+    name: flavor.name,
+    id: flavor.flavorid,
+    vcpus: flavor.vcpus,
+    ram: flavor.memoryMb,
+    disk: flavor.rootGb,
+    ephemeral: flavor.ephemeralGb,
+    swap: flavor.swap,
+    rxtx_factor: flavor.rxtxFactor,
+    is_public: flavor.isPublic,
+    access: access.map((id) => projects.nameOf(id)).sort(),
+    description: flavor.description ?? "",
+    extra_specs: { ...flavor.extraSpecs },
+  };
+}

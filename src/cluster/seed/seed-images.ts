@@ -1,0 +1,138 @@
+import type { Random } from "../../runtime/random.js";
+import type { Bytes } from "../../runtime/transfers.js";
+import type { ImageStore } from "../image/image-store.js";
+import type { ImageTable } from "../image/image-table.js";
+import { BASE, type Image, type ImageFacts } from "../image/images.js";
+import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
+import type { ProjectNames } from "./project-names.js";
+import type { ImageText } from "./seed-schema.js";
+
+const DEFAULTS = {
+  disk_format: "qcow2",
+  container_format: "bare",
+  min_disk: 0,
+  min_ram: 0,
+  visibility: "public",
+  owner: "admin",
+  protected: false,
+  tags: [],
+  properties: {},
+} as const;
+
+/** Bytes of a file that an image is to have. */
+export interface ImageBytes {
+  /** SHA-512, hex. */
+  readonly hash: string;
+  readonly read: () => Promise<Bytes>;
+}
+
+export interface ImageParts {
+  readonly table: ImageTable;
+  /** Takes and removes bytes. */
+  readonly store: () => ImageStore;
+  readonly random: Pick<Random, "uuid">;
+  readonly projects: ProjectNames;
+}
+
+/** What an image of a file is known by: names need not be unique. */
+export function keyOfImage({ id, name }: Pick<ImageText, "id" | "name">): string {
+  return id ?? name;
+}
+
+/** @param fileOf the file that has the bytes of an image */
+export function imageTexts({ table, projects }: ImageParts, fileOf: (image: Image) => string): ImageText[] {
+  return own(table).map((image) => ({
+    ...(withoutDefaults(textOf(image, projects), DEFAULTS) as ImageText),
+    id: image.id,
+    ...(image.status === "active" && (image.size ?? 0) > 0 ? { file: fileOf(image) } : {}),
+  }));
+}
+
+/** What makes the images these, besides the one that each cluster has. @param bytes of those that have a file, by {@link keyOfImage} */
+export function imageSteps(
+  parts: ImageParts,
+  wanted: readonly ImageText[],
+  bytes: ReadonlyMap<string, ImageBytes>,
+): readonly SeedStep[] {
+  const { table, store, random, projects } = parts;
+  const before = own(table);
+  const found = new Map(
+    wanted.map((text) => [
+      text,
+      before.find(({ id, name }) => (text.id === undefined ? name === text.name : id === text.id)),
+    ]),
+  );
+  const kept = new Set([...found.values()].map((image) => image?.id));
+  const removed = before
+    .filter(({ id }) => !kept.has(id))
+    .map(({ id, name }): SeedStep => {
+      return { sign: "-", text: `image ${name ?? id}`, destroys: true, apply: () => store().remove(id) };
+    });
+  const others = wanted.flatMap((text): SeedStep[] => {
+    const image = found.get(text);
+    const wantedBytes = bytes.get(keyOfImage(text));
+    const facts = factsOf(text, projects);
+    const fill = (id: string) => async () => store().write(id, (await wantedBytes?.read()) ?? nothing());
+    if (image === undefined) {
+      const id = text.id ?? random.uuid();
+      const apply = () => void table.add(id, facts);
+      return [{ sign: "+", text: `image ${text.name}`, destroys: false, apply, after: fill(id) }];
+    }
+    const isOther = wantedBytes !== undefined && image.status === "active" && image.hash !== wantedBytes.hash;
+    const { file: _file, id: _id, ...said } = text;
+    const what = [
+      ...(isOther ? ["other bytes"] : []),
+      ...fieldChanges(textOf(image, projects), { ...DEFAULTS, ...said }),
+    ];
+    const isEmpty = image.status !== "active" || isOther;
+    if (what.length === 0 && !isEmpty) {
+      return [];
+    }
+    const apply = () => {
+      if (isOther) {
+        table.change(image.id, ["active"], { status: "queued" });
+      }
+      table.change(image.id, ["queued", "active"], facts);
+    };
+    const shown = what.length === 0 ? "its bytes, which are not all there" : what.join(", ");
+    const after = isEmpty ? { after: fill(image.id) } : {};
+    return [{ sign: "~", text: `image ${text.name}: ${shown}`, destroys: isOther, apply, ...after }];
+  });
+  return [...removed, ...others];
+}
+
+const own = (table: ImageTable): readonly Image[] => table.list().filter(({ id }) => id !== BASE.id);
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function factsOf(text: ImageText, projects: ProjectNames): ImageFacts {
+  const full = { ...DEFAULTS, ...text };
+  return {
+    name: text.name,
+    visibility: full.visibility,
+    protected: full.protected,
+    hidden: false,
+    diskFormat: full.disk_format,
+    containerFormat: full.container_format,
+    minDisk: full.min_disk,
+    minRam: full.min_ram,
+    owner: projects.idOf(full.owner),
+    tags: [...full.tags],
+    properties: { ...full.properties },
+  };
+}
+
+function textOf(image: Image, projects: ProjectNames): Readonly<Record<string, unknown>> {
+  return {
+    name: image.name ?? image.id,
+    disk_format: image.diskFormat ?? DEFAULTS.disk_format,
+    container_format: image.containerFormat ?? DEFAULTS.container_format,
+    min_disk: image.minDisk,
+    min_ram: image.minRam,
+    visibility: image.visibility,
+    owner: image.owner === null ? null : projects.nameOf(image.owner),
+    protected: image.protected,
+    tags: [...image.tags],
+    properties: { ...image.properties },
+  };
+}

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import type { Store } from "../store/store.js";
+import type { SeedStep } from "./change.js";
+import { ProjectNames } from "./project-names.js";
+import { aggregateSteps, aggregateTexts, refuseZones, type WantedAggregates } from "./seed-aggregates.js";
+import { flavorSteps, flavorTexts } from "./seed-flavors.js";
+import { type ImageBytes, imageSteps, imageTexts } from "./seed-images.js";
+import { projectSteps, projectTexts, userSteps, userTexts } from "./seed-people.js";
+import type { AggregateText, FlavorText, ImageText, ProjectText, UserText } from "./seed-schema.js";
+import type { SeedPlace, SeedStore } from "./seed-store.js";
+
+/** What a cluster is to have besides hosts; what is absent is left as it is. */
+export interface Seed {
+  readonly flavors?: readonly FlavorText[] | undefined;
+  readonly images?: readonly ImageText[] | undefined;
+  /** By {@link keyOfImage}. */
+  readonly imageBytes: ReadonlyMap<string, ImageBytes>;
+  readonly aggregates?: WantedAggregates | undefined;
+  readonly projects?: readonly ProjectText[] | undefined;
+  readonly users?: readonly UserText[] | undefined;
+  /** Bare-metal nodes that there are at least; the control plane makes those that are missing when it starts. */
+  readonly ironicNodes: number;
+}
+
+const OWN_PROJECTS = ["admin", "demo", "service"];
+
+/** What is to be done so that the cluster has this. @throws {SeedRefused} */
+export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: SeedPlace): readonly SeedStep[] {
+  const { store, people } = parts;
+  const { random } = runtime;
+  const before = people.read().projects.map(({ name }) => name);
+  const projects = new ProjectNames(digests, [
+    ...OWN_PROJECTS,
+    ...before,
+    ...(seed.projects ?? []).map(({ name }) => name),
+  ]);
+  const imageParts = { table: parts.images, store: parts.imageStore, random, projects };
+  const { flavors, images, aggregates } = seed;
+  if (aggregates !== undefined) {
+    refuseZones(store, aggregates);
+  }
+  const nodes = ironicNodes(store);
+  const enrolled: SeedStep = {
+    sign: "+",
+    text: `ironic nodes: ${nodes} -> ${seed.ironicNodes}`,
+    destroys: false,
+    apply: () => undefined,
+  };
+  return [
+    ...(seed.ironicNodes > nodes ? [enrolled] : []),
+    ...(seed.projects === undefined ? [] : projectSteps({ people, digests }, seed.projects)),
+    ...(seed.users === undefined ? [] : userSteps({ people, digests }, seed.users)),
+    ...(flavors === undefined ? [] : flavorSteps({ store, random, projects }, flavors, seed.ironicNodes > 0)),
+    ...(images === undefined ? [] : imageSteps(imageParts, images, seed.imageBytes)),
+    ...(aggregates === undefined ? [] : aggregateSteps(store, aggregates)),
+  ];
+}
+
+/** Nodes that the embedded Ironic has. */
+export function ironicNodes({ database }: Pick<Store, "database">): number {
+  const table = database.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ironic_nodes'");
+  return table === undefined ? 0 : Number(database.get("SELECT count(*) FROM ironic_nodes")?.[0] ?? 0);
+}
+
+/** All of it or nothing; bytes of images come after. */
+export async function applySeed({ store }: SeedStore, steps: readonly SeedStep[]): Promise<void> {
+  store.transaction(() => {
+    for (const { apply } of steps) {
+      apply();
+    }
+  });
+  for (const { after } of steps) {
+    await after?.();
+  }
+}
+
+/** The same that a file would say. */
+export function seedTexts(parts: SeedStore, { runtime, digests, directory }: SeedPlace) {
+  const { store, people } = parts;
+  const projects = new ProjectNames(digests, [...OWN_PROJECTS, ...people.read().projects.map(({ name }) => name)]);
+  const { random } = runtime;
+  const imageParts = { table: parts.images, store: parts.imageStore, random, projects };
+  return {
+    flavors: flavorTexts({ store, random, projects }),
+    images: imageTexts(imageParts, ({ id }) => join(directory.glance, id)),
+    aggregates: aggregateTexts(store),
+    projects: projectTexts({ people, digests }),
+    users: userTexts({ people, digests }),
+  } satisfies Record<string, readonly (FlavorText | ImageText | AggregateText | ProjectText | UserText)[]>;
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { agree } from "../../../../../src/cli/cluster/file/agree.js";
+import type { Terminal } from "../../../../../src/cli/ui/terminal.js";
+
+const ADDED = { sign: "+", text: "host a[1-3]", destroys: false } as const;
+const GONE = { sign: "-", text: `flavor ${"with a long name ".repeat(3)}`.trim(), destroys: true } as const;
+
+/** What is said and complained of, and the exit code. Nobody can be asked: this is no terminal. */
+async function agreed(changes: Parameters<typeof agree>[1], flags: Parameters<typeof agree>[2] = {}) {
+  const said: string[] = [];
+  const print = (text: string) => void said.push(text);
+  const terminal = { columns: 40, print, complain: print } as unknown as Terminal;
+  const place = { terminal, interrupt: new AbortController().signal };
+  return { end: await agree("c.yaml", changes, flags, place), said: said.join("\n") };
+}
+
+describe("what a person is told and asked of a cluster file", () => {
+  it("is that nothing changes", async () => {
+    expect(await agreed([])).toEqual({ end: undefined, said: "c.yaml: nothing changes" });
+  });
+
+  it("is each change, no wider than the terminal; what destroys nothing goes on", async () => {
+    expect(await agreed([ADDED])).toEqual({ end: undefined, said: "c.yaml changes:\n  + host a[1-3]" });
+    const { said } = await agreed([ADDED, GONE], { yes: true });
+    expect(said).toBe(
+      "c.yaml changes:\n  + host a[1-3]\n  - flavor with a long name with a long\n    name with a long name (destroys)",
+    );
+  });
+
+  it("is refused without a terminal where something is destroyed, unless --yes agrees", async () => {
+    expect(await agreed([GONE])).toEqual({
+      end: 3,
+      said: expect.stringContaining("--yes agrees to it; nothing was changed"),
+    });
+    expect((await agreed([GONE], { yes: true })).end).toBeUndefined();
+  });
+
+  it("ends there with --check, whatever it is", async () => {
+    expect((await agreed([GONE], { check: true })).end).toBe(0);
+    expect((await agreed([GONE], { check: true, yes: true })).end).toBe(0);
+  });
+});

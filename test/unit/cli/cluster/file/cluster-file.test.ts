@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { CLUSTER_FILE } from "../../../../../src/cli/cluster/file/cluster-file.js";
+import { UP_FLAGS } from "../../../../../src/cli/cluster/file/flag-keys.js";
+import { upCommand } from "../../../../../src/cli/cluster/up.js";
+import { described } from "./read.js";
+
+const CONFIG = new URL("../../../../../config/", import.meta.url);
+const sample = () => readFile(new URL("cluster.yaml", CONFIG), "utf8");
+
+/** Lines that a person would take the # from. */
+const uncommented = (text: string): string => text.replace(/^( *)#(?=[a-z_ ]+:)/gm, "$1");
+
+describe("the schema of cluster files", () => {
+  it("is published as config/cluster.schema.json", async () => {
+    await expect(`${JSON.stringify(CLUSTER_FILE, null, 2)}\n`).toMatchFileSnapshot(
+      new URL("cluster.schema.json", CONFIG).pathname,
+    );
+  });
+
+  it("takes the sample, which names every key", async () => {
+    const validate = new Ajv({ strict: false }).compile(
+      JSON.parse(await readFile(new URL("cluster.schema.json", CONFIG), "utf8")),
+    );
+    const whole: unknown = parse(uncommented(await sample()));
+    expect(validate(whole), JSON.stringify(validate.errors)).toBe(true);
+    expect(Object.keys(whole as object).sort()).toEqual(Object.keys(CLUSTER_FILE.properties).sort());
+    const groups = (whole as { hosts: object[] }).hosts.flatMap((group) => Object.keys(group));
+    expect([...new Set(groups)].sort()).toEqual(Object.keys(CLUSTER_FILE.properties.hosts.items.properties).sort());
+  });
+
+  it("takes the sample as it stands", async () => {
+    const { groups = [], file } = await described(await sample());
+    expect(groups.map(({ hosts }) => hosts.length)).toEqual([6, 2]);
+    expect(file.flavors).toHaveLength(2);
+  });
+
+  it("has a key for every flag of up, but for those that are about the file itself", () => {
+    const flags = upCommand().options.map(({ long }) => long);
+    const about = ["--file", "--check", "--yes"];
+    // A group says its hosts' release.
+    const said = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
+    expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(said.sort());
+    expect(Object.keys(CLUSTER_FILE.properties)).toEqual(expect.arrayContaining(UP_FLAGS.map(({ key }) => key)));
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { hostChanges } from "../../../../../src/cli/cluster/file/host-changes.js";
+import type { HostSetting } from "../../../../../src/cli/cluster/kept-hosts.js";
+
+type Flags = Partial<Parameters<typeof hostChanges>[2]>;
+
+const PLAIN: HostSetting = { configFiles: [] };
+const BEFORE = { "control-plane": PLAIN, ironic1: PLAIN, a1: PLAIN, a2: PLAIN, b: { driver: "qemu", configFiles: [] } };
+
+function changes(named: Readonly<Record<string, HostSetting>>, flags: Flags = {}) {
+  return hostChanges(BEFORE, new Map(Object.entries(named)), { ironic: 1, ...flags }, new Map([["busy", 2]])).map(
+    ({ sign, text, destroys }) => `${sign} ${text}${destroys ? " !" : ""}`,
+  );
+}
+
+describe("what becomes of hosts", () => {
+  it("is nothing where all are as they were, however they came to be known", () => {
+    const { a1, a2, b } = BEFORE;
+    expect(changes({ a1, a2, b })).toEqual([]);
+    expect(changes({ a1: { ...PLAIN, driver: "fake-libvirt" }, a2, b })).toEqual([]);
+  });
+
+  it("names hosts that come, that change, and that go, together", () => {
+    const other = { ...PLAIN, options: ["fake_libvirt.vcpus=16"] };
+    expect(changes({ a1: other, a2: other, "c[1]": PLAIN, c2: PLAIN })).toEqual([
+      "+ host c[1],c2",
+      "~ host a[1-2]: fake_libvirt.vcpus unset -> 16",
+      "- host b !",
+    ]);
+  });
+
+  it("is to stay, down, for a host that has servers", () => {
+    const before = { ...BEFORE, busy: PLAIN };
+    const { a1, a2, b } = BEFORE;
+    const found = hostChanges(before, new Map(Object.entries({ a1, a2, b })), { ironic: 1 }, new Map([["busy", 2]]));
+    expect(found).toEqual([
+      { sign: "~", text: "host busy: stays, disabled and down, for it has servers", destroys: false },
+    ]);
+  });
+
+  it("takes the agent of bare-metal nodes away when the file has none of these", () => {
+    const { a1, a2, b } = BEFORE;
+    expect(changes({ a1, a2, b }, { ironic: 0 })).toEqual(["- host ironic1 !"]);
+  });
+
+  it("does not ask where --remove has said that they may go", () => {
+    expect(changes({ a1: PLAIN, a2: PLAIN }, { remove: true })).toEqual(["- host b"]);
+  });
+
+  it("does not change a driver unless that is said", () => {
+    const named = { a1: { ...PLAIN, driver: "qemu" }, a2: PLAIN, b: BEFORE.b };
+    expect(() => changes(named)).toThrow(
+      "hosts keep the driver that they have: a1: driver fake-libvirt -> qemu; say change_driver: true",
+    );
+    expect(changes(named, { changeDriver: true })).toEqual(["~ host a1: driver fake-libvirt -> qemu"]);
+  });
+
+  it("leaves a driver that a file names to the agent, which knows it", () => {
+    const named = { a1: { driver: "qemu", configFiles: [] }, a2: PLAIN, b: BEFORE.b };
+    const before = { ...BEFORE, a1: { configFiles: ["/nova.conf"] } };
+    expect(hostChanges(before, new Map(Object.entries(named)), { ironic: 1 }, new Map())).toHaveLength(1);
+  });
+});

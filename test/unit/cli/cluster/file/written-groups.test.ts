@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import type { GroupText } from "../../../../../src/cli/cluster/file/cluster-file.js";
+import { keysOfOptions } from "../../../../../src/cli/cluster/file/group-options.js";
+import { flagsOf, keepFlags, readKeptFlags } from "../../../../../src/cli/cluster/file/kept-flags.js";
+import { readProviderConfig, writeProviderConfig } from "../../../../../src/cli/cluster/file/provider-config.js";
+import { clusterFileText } from "../../../../../src/cli/cluster/file/write-cluster-file.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { described } from "./read.js";
+
+const GROUPS: readonly GroupText[] = [
+  {
+    name: "rack[1-2]",
+    vcpus: 64,
+    memory_mb: 4096,
+    disk_gb: 0,
+    devices: ["0000:81:00.0=VGPU:4", "0000:82:00.0=CUSTOM_X"],
+    delays: { spawn: 0.5 },
+    allocation_ratios: { cpu: 1.5, ram: 1, disk: 2 },
+    options: { reserved_host_cpus: "1", "workarounds.upstream_quirks": ["zed", "all"] },
+    traits: ["CUSTOM_A"],
+    resources: { CUSTOM_SEAT: { total: 4, reserved: 1 } },
+  },
+  { name: "q", driver: "qemu", vcpus: 2, options: { "qemu.cpu": "max" }, config_files: [] },
+];
+
+describe("what is written of a group", () => {
+  it("is what was read", async () => {
+    const { groups = [] } = await described(clusterFileText({ hosts: [...GROUPS].map((group) => ({ ...group })) }));
+    const { files } = createVirtualRuntime();
+    for (const [at, { setting, providerConfig }] of groups.entries()) {
+      if (providerConfig !== undefined) {
+        await writeProviderConfig(providerConfig, files);
+      }
+      const { keys, others } = await readProviderConfig(setting.options ?? [], { root: "/state" }, files);
+      const { name: _name, driver = "fake-libvirt", config_files: _files, ...said } = GROUPS[at] ?? { name: "" };
+      expect({ ...keysOfOptions(others, driver.replace("-", "_")), ...keys }).toEqual(said);
+    }
+    expect(groups).toHaveLength(2);
+  });
+
+  it("has a provider.yaml of somebody else as the option that it is", async () => {
+    const { files } = createVirtualRuntime();
+    const options = ["compute.provider_config_location=/etc/nova/provider_config"];
+    expect(await readProviderConfig(options, { root: "/state" }, files)).toEqual({ keys: {}, others: options });
+  });
+});
+
+describe("flags that are kept", () => {
+  it("are those of the file that says them", async () => {
+    const said = {
+      port: 0,
+      listen: "[2001:db8::2]:8775",
+      listen_without_tls: true,
+      hosts_per_process: 5,
+      allow_resize_to_same_host: true,
+      reclaim_instance_interval: 60,
+      service_delete_policy: "cascade" as const,
+    };
+    const { options } = await described(clusterFileText(said));
+    expect(flagsOf(options)).toEqual(said);
+    const { files } = createVirtualRuntime();
+    await keepFlags(options, { root: "/state" }, files);
+    expect(await readKeptFlags({ root: "/state" }, files)).toEqual(said);
+    expect(await readKeptFlags({ root: "/none" }, files)).toBeUndefined();
+    await files.write("/state/up.json", "{");
+    expect(await readKeptFlags({ root: "/state" }, files)).toBeUndefined();
+  });
+});

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
+import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
+import { PeopleStore } from "../../../../src/cluster/identity/people-store.js";
+import type { Sql } from "../../../../src/cluster/store/sql.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import type { Runtime } from "../../../../src/runtime/runtime.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
+
+let sql: Sql;
+let runtime: Runtime;
+
+beforeEach(() => {
+  runtime = new VirtualWorld().spawn({ name: "control-plane" });
+  sql = emptyStore({ runtime }).database;
+  // Makes the tables.
+  started();
+});
+
+/** Identity reads its people when it starts. */
+function started(): Identity {
+  return createIdentity({ sql, clock: runtime.clock, random: runtime.random, digests: nodeDigests });
+}
+
+async function tokenOf(identity: Identity, cloud: string): Promise<{ status: number; token: string }> {
+  await writeCloudsYaml(runtime.files, "/clouds.yaml", identity, "http://127.0.0.1/identity/v3");
+  const { auth } = parse(await runtime.files.read("/clouds.yaml")).clouds[cloud];
+  const domain = { id: "default" };
+  const body = {
+    auth: {
+      identity: { methods: ["password"], password: { user: { name: auth.username, domain, password: auth.password } } },
+      scope: { project: { name: auth.project_name, domain } },
+    },
+  };
+  const { status, headers } = await identity.handle({
+    method: "POST",
+    path: "/v3/auth/tokens",
+    query: "",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    baseUrl: "http://127.0.0.1/identity",
+  } as never);
+  return { status, token: headers["x-subject-token"] ?? "" };
+}
+
+const RESEARCH = { name: "research", description: "" };
+const ADA = { name: "ada", roles: { research: ["member"], demo: ["reader"] } };
+
+describe("people of a cluster file", () => {
+  test("log in by clouds.yaml, and have their roles", async () => {
+    const people = new PeopleStore(sql);
+    people.putProject(RESEARCH);
+    people.putUser(ADA);
+    const identity = started();
+    const { status, token } = await tokenOf(identity, "devstack-ada");
+    expect(status).toBe(201);
+    expect(identity.validate(token)).toMatchObject({
+      userName: "ada",
+      projectName: "research",
+      roles: ["member"],
+      systemScope: null,
+    });
+    expect(identity.hasProject(identity.validate(token)?.projectId ?? "")).toBe(true);
+  });
+
+  test("have nothing any more once they are gone", async () => {
+    const people = new PeopleStore(sql);
+    people.putProject(RESEARCH);
+    people.putUser(ADA);
+    const identity = started();
+    const { token } = await tokenOf(identity, "devstack-ada");
+    const id = identity.validate(token)?.userId ?? "";
+    people.removeUser("ada", id);
+    expect(started().validate(token)).toBeUndefined();
+    expect(sql.all("SELECT 1 FROM identity_passwords WHERE user_id = ?", id)).toEqual([]);
+  });
+
+  test("get no role in the whole system by a project of that name", async () => {
+    const people = new PeopleStore(sql);
+    people.putProject({ name: "system", description: "" });
+    people.putUser({ name: "ada", roles: { system: ["admin"] } });
+    const identity = started();
+    const { token } = await tokenOf(identity, "devstack-ada");
+    expect(identity.validate(token)).toMatchObject({ roles: ["admin"], projectName: "system", systemScope: null });
+    const { userId = "" } = identity.validate(token) ?? {};
+    const admin = await tokenOf(identity, "devstack");
+    expect(identity.validate(admin.token)?.roles).toContain("admin");
+    const scoped = await identity.handle({
+      method: "POST",
+      path: "/v3/auth/tokens",
+      query: "",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        auth: { identity: { methods: ["token"], token: { id: token } }, scope: { system: { all: true } } },
+      }),
+      baseUrl: "http://127.0.0.1/identity",
+    } as never);
+    expect([scoped.status, userId.length]).toEqual([401, 32]);
+  });
+});

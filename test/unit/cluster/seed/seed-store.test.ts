@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { type SeedPlace, withSeedStore } from "../../../../src/cluster/seed/seed-store.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+
+let folder: string;
+let place: SeedPlace;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "compute-agent-seed-"));
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  place = { runtime, digests: nodeDigests, directory: stateDir(folder, "/") };
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const TINY = { flavorid: "1", name: "tiny", vcpus: 1, memoryMb: 1, rootGb: 0 };
+
+it("reads a state of record that is not there as an empty one, and makes none", async () => {
+  expect(await withSeedStore(place, "read", async ({ store }) => store.flavors.list())).toEqual([]);
+  expect(await place.runtime.files.list(folder)).toEqual([]);
+});
+
+it("reads while another has it, and cannot change it", async () => {
+  await withSeedStore(place, "write", async ({ store }) => {
+    store.flavors.create(TINY);
+    await withSeedStore(place, "read", async (reader) => {
+      expect(reader.store.flavors.list()).toMatchObject([{ name: "tiny" }]);
+      expect(reader.people.read()).toEqual({ projects: [], users: [] });
+      expect(reader.images.list()).toHaveLength(1);
+      expect(() => reader.store.flavors.destroy("1")).toThrow();
+    });
+    await expect(withSeedStore(place, "write", async () => undefined)).rejects.toThrow(
+      "another control plane or Placement uses it",
+    );
+  });
+});
+
+it("does not read tables of an older program: a start brings them up to date", async () => {
+  await withSeedStore(place, "write", async ({ store }) => {
+    store.database.run("DELETE FROM schema_steps WHERE component = 'identity' AND version = 2");
+    store.database.run("DROP TABLE identity_projects");
+    store.database.run("DROP TABLE identity_users");
+  });
+  await expect(withSeedStore(place, "read", async () => undefined)).rejects.toThrow(
+    "has the identity tables of an older program",
+  );
+  await withSeedStore(place, "write", async () => undefined);
+  expect(await withSeedStore(place, "read", async ({ people }) => people.read().users)).toEqual([]);
+});

@@ -1,0 +1,244 @@
+import { createHash } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ensureDefaultFlavors } from "../../../../src/cluster/default-flavors.js";
+import { IDENTITY_SCHEMA } from "../../../../src/cluster/identity/identity-schema.js";
+import { PeopleStore } from "../../../../src/cluster/identity/people-store.js";
+import { ImageStore } from "../../../../src/cluster/image/image-store.js";
+import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { applySeed, type Seed, seedSteps, seedTexts } from "../../../../src/cluster/seed/seed.js";
+import { refuseZones } from "../../../../src/cluster/seed/seed-aggregates.js";
+import type { SeedPlace, SeedStore } from "../../../../src/cluster/seed/seed-store.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const NOTHING: Seed = { imageBytes: new Map(), ironicNodes: 0 };
+
+let place: SeedPlace;
+let parts: SeedStore;
+
+beforeEach(async () => {
+  const runtime = createVirtualRuntime();
+  const { clock, files, logger } = runtime;
+  place = { runtime, digests: nodeDigests, directory: stateDir("/state", "/") };
+  const store = await openStore({ path: ":memory:", runtime });
+  const sql = store.database;
+  applySchema(sql, "identity", IDENTITY_SCHEMA, 0);
+  const images = new ImageStore({ sql, clock, files, logger, digests: nodeDigests, folder: "/state/glance" });
+  parts = { store, people: new PeopleStore(sql), images: images.table, imageStore: () => images };
+});
+afterEach(() => parts.store.close());
+
+const steps = (seed: Partial<Seed>) => seedSteps(parts, { ...NOTHING, ...seed }, place);
+function shown(seed: Partial<Seed>) {
+  return steps(seed).map(({ sign, text, destroys }) => `${sign} ${text}${destroys ? " !" : ""}`);
+}
+/** Applies the seed, and applies it again, which changes nothing. */
+async function settle(seed: Partial<Seed>): Promise<readonly string[]> {
+  const found = shown(seed);
+  await applySeed(parts, steps(seed));
+  expect(shown(seed)).toEqual([]);
+  return found;
+}
+const texts = () => seedTexts(parts, place);
+
+function members(hosts: Readonly<Record<string, readonly string[]>>, known: readonly string[]) {
+  return {
+    members: new Map(Object.entries(hosts).map(([name, theirs]) => [name, new Set(theirs)])),
+    known: new Set(known),
+    whole: true,
+  };
+}
+
+describe("flavors of a cluster file", () => {
+  const tiny = { name: "tiny", vcpus: 1, ram: 512 };
+
+  it("are all that there are", async () => {
+    ensureDefaultFlavors(parts.store);
+    const flavors = [
+      { ...tiny, extra_specs: { a: "b" } },
+      { name: "m1.tiny", id: "1", vcpus: 1, ram: 512, disk: 1 },
+    ];
+    expect(await settle({ flavors })).toEqual([
+      "- flavor m1.small !",
+      "- flavor m1.medium !",
+      "- flavor m1.large !",
+      "- flavor m1.xlarge !",
+      "+ flavor tiny",
+    ]);
+    expect(texts().flavors).toEqual([
+      { name: "m1.tiny", id: "1", vcpus: 1, ram: 512, disk: 1 },
+      { ...tiny, id: expect.any(String), extra_specs: { a: "b" } },
+    ]);
+  });
+
+  it("keep their id, and are made anew only where Nova changes nothing", async () => {
+    await settle({ flavors: [tiny] });
+    const [{ id } = { id: "" }] = texts().flavors;
+    expect(await settle({ flavors: [{ ...tiny, extra_specs: { x: "y" }, description: "new" }] })).toEqual([
+      '~ flavor tiny: description  -> new, extra_specs {} -> {"x":"y"}',
+    ]);
+    expect(await settle({ flavors: [{ ...tiny, ram: 1024 }] })).toEqual([
+      '~ flavor tiny: ram 512 -> 1024, description new -> , extra_specs {"x":"y"} -> {} !',
+    ]);
+    expect(texts().flavors).toEqual([{ ...tiny, ram: 1024, id }]);
+  });
+
+  it("that are not public are for the projects that are named", async () => {
+    const flavor = { ...tiny, is_public: false, access: ["research", "demo"] };
+    const projects = [{ name: "research" }];
+    await settle({ flavors: [flavor], projects });
+    expect(texts().flavors[0]?.access).toEqual(["demo", "research"]);
+    expect(await settle({ flavors: [{ ...flavor, access: ["demo"] }], projects })).toHaveLength(1);
+    expect(texts().flavors[0]?.access).toEqual(["demo"]);
+  });
+
+  it("leave the one of bare-metal nodes alone while there are nodes", async () => {
+    await settle({ flavors: [{ ...tiny, name: "baremetal" }] });
+    expect(shown({ flavors: [tiny], ironicNodes: 2 })).toEqual(["+ ironic nodes: 0 -> 2", "+ flavor tiny"]);
+    expect(shown({ flavors: [tiny] })).toEqual(["- flavor baremetal !", "+ flavor tiny"]);
+  });
+
+  it("do not take the id of another one", async () => {
+    await settle({ flavors: [{ ...tiny, id: "1" }] });
+    const flavors = [
+      { ...tiny, id: "2" },
+      { ...tiny, name: "other", id: "1" },
+    ];
+    expect(() => shown({ flavors })).toThrow("flavor other cannot have id 1: flavor tiny has it");
+  });
+});
+
+describe("images of a cluster file", () => {
+  const bytesOf = (content: string) => ({
+    hash: createHash("sha512").update(content).digest("hex"),
+    read: async () =>
+      (async function* bytes() {
+        yield Buffer.from(content);
+      })(),
+  });
+
+  it("have the bytes of their file, and other bytes when these are others", async () => {
+    const images = [{ name: "debian", properties: { hw_disk_bus: "virtio" } }];
+    expect(await settle({ images, imageBytes: new Map([["debian", bytesOf("one")]]) })).toEqual(["+ image debian"]);
+    const [{ id } = { id: "" }] = texts().images;
+    expect(texts().images).toEqual([
+      { name: "debian", id, properties: { hw_disk_bus: "virtio" }, file: `/state/glance/${id}` },
+    ]);
+    expect(await settle({ images, imageBytes: new Map([["debian", bytesOf("two")]]) })).toEqual([
+      "~ image debian: other bytes !",
+    ]);
+    expect(await place.runtime.files.read(`/state/glance/${id}`)).toBe("two");
+    expect(await settle({ images: [{ name: "debian", min_disk: 2 }] })).toEqual([
+      expect.stringMatching(/^~ image debian: min_disk 0 -> 2, properties/),
+    ]);
+    expect(await settle({ images: [] })).toEqual(["- image debian !"]);
+  });
+
+  it("are filled by the next start where the one before was killed", async () => {
+    const images = [{ name: "debian" }];
+    for (const { apply } of steps({ images })) {
+      apply();
+    }
+    expect(await settle({ images })).toEqual(["~ image debian: its bytes, which are not all there"]);
+    expect(parts.images.list().map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "cirros active",
+      "debian active",
+    ]);
+  });
+});
+
+describe("host aggregates of a cluster file", () => {
+  it("have their hosts before these are there, and leave hosts alone that the file does not know", async () => {
+    const aggregates = [
+      { name: "fast", metadata: { ssd: "true" } },
+      { name: "east", availability_zone: "east" },
+    ];
+    expect(
+      await settle({ aggregates: { aggregates, ...members({ fast: ["a", "b"], east: ["a"] }, ["a", "b"]) } }),
+    ).toEqual(["+ aggregate fast: hosts a,b join", "+ aggregate east: hosts a join"]);
+    expect(texts().aggregates).toEqual(aggregates);
+    const service = parts.store.services.create({
+      host: "a",
+      binary: "nova-compute",
+      topic: "compute",
+      version: 60,
+    } as never);
+    expect(service.availabilityZone).toBe("east");
+    parts.store.aggregates.addHost(1, "elsewhere");
+    expect(
+      await settle({ aggregates: { aggregates: [{ name: "fast" }], ...members({ fast: ["b"] }, ["a", "b"]) } }),
+    ).toEqual(["- aggregate east !", "~ aggregate fast: ssd true -> unset, hosts a leave"]);
+    expect(parts.store.aggregates.list()).toMatchObject([{ name: "fast", hosts: ["b", "elsewhere"], metadata: {} }]);
+    expect(parts.store.services.getByHost("a", "nova-compute")?.availabilityZone).toBe("nova");
+  });
+
+  it("put no host into two zones", async () => {
+    const aggregates = [
+      { name: "x", availability_zone: "x" },
+      { name: "y", availability_zone: "y" },
+    ];
+    expect(() => shown({ aggregates: { aggregates, ...members({ x: ["a"], y: ["a"] }, ["a"]) } })).toThrow(
+      "host a would be in two availability zones, x and y",
+    );
+  });
+
+  it("change the zone of no host that has servers", async () => {
+    const { aggregates } = parts.store;
+    const east = [{ name: "east", availability_zone: "east" }];
+    await settle({ aggregates: { aggregates: east, ...members({ east: ["a", "b"] }, ["a", "b"]) } });
+    const instances = { countsByHost: () => new Map([["a", 1]]) } as unknown as typeof parts.store.instances;
+    const refuse = (theirs: readonly string[], known: readonly string[]) =>
+      refuseZones({ aggregates, instances }, { aggregates: east, ...members({ east: theirs }, known) });
+    expect(() => refuse(["b"], ["a", "b"])).toThrow(
+      "host a has 1 server, and would change from availability zone east to nova; move them away first",
+    );
+    expect(() => refuse(["a"], ["a", "b"])).not.toThrow();
+    // It is left out, and stays where it is.
+    expect(() => refuse(["b"], ["b"])).not.toThrow();
+  });
+
+  it("of 10,000 hosts are made in a moment", async () => {
+    const hosts = Array.from({ length: 10_000 }, (_none, at) => `host${at}`);
+    const names = ["a", "b", "c", "d"];
+    const aggregates = names.map((name) => ({ name }));
+    const theirs = Object.fromEntries(names.map((name) => [name, hosts]));
+    await settle({ aggregates: { aggregates, ...members(theirs, hosts) } });
+    expect(parts.store.aggregates.list().map((aggregate) => aggregate.hosts.length)).toEqual(names.map(() => 10_000));
+  });
+});
+
+describe("projects and users of a cluster file", () => {
+  it("come, change and go", async () => {
+    const projects = [{ name: "research", description: "one" }];
+    const users = [{ name: "ada", roles: { research: ["member" as const] } }];
+    expect(await settle({ projects, users })).toEqual(["+ project research", "+ user ada"]);
+    expect(texts()).toMatchObject({ projects, users });
+    const more = [{ name: "ada", roles: { research: ["member" as const], demo: ["reader" as const] } }];
+    expect(await settle({ projects: [{ name: "research" }], users: more })).toEqual([
+      "~ project research: description one -> ",
+      '~ user ada: roles in demo unset -> ["reader"]',
+    ]);
+    expect(await settle({ projects: [], users: [] })).toEqual(["- project research !", "- user ada !"]);
+  });
+});
+
+it("leaves all as it is where the file says nothing", () => {
+  ensureDefaultFlavors(parts.store);
+  expect(shown({})).toEqual([]);
+});
+
+it("changes all or nothing", async () => {
+  const failing = {
+    sign: "+" as const,
+    text: "x",
+    destroys: false,
+    apply: () => {
+      throw new Error("no");
+    },
+  };
+  const flavors = [{ name: "tiny", vcpus: 1, ram: 512 }];
+  await expect(applySeed(parts, [...steps({ flavors }), failing])).rejects.toThrow("no");
+  expect(texts().flavors).toEqual([]);
+});
