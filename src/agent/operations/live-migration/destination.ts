@@ -8,7 +8,7 @@ import type { Call, DemandingFlow, OperationServices, RequestOf } from "../contr
 import { withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { NO_GUEST } from "./destination-call.js";
+import { GUEST_RUNS, NO_GUEST } from "./destination-call.js";
 import { driverData, moveOptions } from "./flow.js";
 import { reasonToKeep } from "./reason-to-keep.js";
 
@@ -206,9 +206,10 @@ async function rollBack(call: Call<"rollback_live_migration_at_destination">): P
         await runSteps(services, ROLLBACK_STEPS, incoming);
       } catch (error) {
         // A guest that runs is nobody's to remove unasked.
-        if (!(error instanceof InstanceExists)) {
-          services.left.add(request.instanceUuid, () => removeUnlessRunning(incoming));
+        if (error instanceof InstanceExists) {
+          throw new ObjectActionError(error.message, { reason: GUEST_RUNS });
         }
+        services.left.add(request.instanceUuid, () => removeUnlessRunning(incoming));
         throw error;
       }
     });
