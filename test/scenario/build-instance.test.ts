@@ -242,14 +242,21 @@ describe("6.1 build, failures", () => {
     expect(world.reschedules).toEqual([]);
   });
 
-  test("6.1 abort class: the clean-up after a failed spawn fails", async () => {
+  test("6.1 OPT abort class: the clean-up after a failed spawn fails; the instance stays with its guest", async () => {
     const { world, agent, vm } = await setUp();
     agent.hypervisor.fail = (method) => (method === "spawn" || method === "destroy" ? new Error(method) : undefined);
     await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow(
       "could not be removed: destroy (after: spawn)",
     );
-    expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error" });
+    expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", vmState: "error", taskState: null });
+    await checkAllocations(world, [vm]);
+    checkPersistedUsage(world, agent);
     expect(world.reschedules).toEqual([]);
+    agent.hypervisor.fail = () => undefined;
+    world.store.instances.save(vm.uuid, { taskState: "deleting" });
+    await agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-delete" });
+    expect(agent.hypervisor.guests.size).toBe(0);
+    expect(await world.held(vm.uuid)).toEqual({});
   });
 
   test("V25 Placement is gone when the allocations should go: no message back, vm error", async () => {

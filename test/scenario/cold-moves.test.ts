@@ -119,6 +119,25 @@ describe("6.3 cold migrate and resize", () => {
     });
   }
 
+  scenario(
+    "6.3 OPT a next resize begins before a confirmation has cleared the flavors: it keeps its own",
+    async (lab) => {
+      await startHosts(lab);
+      const move = await resized(lab);
+      const { flavor } = lab.instance(VM);
+      lab.beforePlacement = (host, request) => {
+        if (host === "devstack1" && request.startsWith(`PUT /allocations/${move.migration.uuid}`)) {
+          lab.store.instances.save(VM, { taskState: "resize_migrated", oldFlavor: flavor, newFlavor: flavor });
+        }
+      };
+      castConfirm(move);
+      await lab.world.runUntil(() => lab.instance(VM).taskState === "resize_migrated");
+      await lab.world.advance(5_000);
+      expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+      expect(lab.instance(VM)).toMatchObject({ oldFlavor: flavor, newFlavor: flavor });
+    },
+  );
+
   scenario("6.3 a stopped instance stays stopped through a move and its confirmation", async (lab) => {
     await startHosts(lab);
     const move = await resized(lab, { vmState: "stopped" });

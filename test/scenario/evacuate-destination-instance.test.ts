@@ -122,6 +122,30 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
     checkPersistedUsage(world, tested.agent);
   });
 
+  test("6.7 row 4 OPT the guest cannot be removed: not over until it can, so that a source that returns waits", async () => {
+    const { world, agent, vm, evacuate, both, onlySource, status } = await setUp();
+    agent.hypervisor.fail = (method) => {
+      // The guest is made, and the driver's answer is lost.
+      if (method === "spawn") {
+        agent.hypervisor.guests.set(vm.uuid, 1);
+      }
+      return method === "spawn" || method === "destroy" ? new Error("qemu hangs") : undefined;
+    };
+    await expect(evacuate()).rejects.toThrow("qemu hangs");
+    await agent.operations.removeLeftGuests();
+    expect(agent.hypervisor.guests.has(vm.uuid)).toBe(true);
+    expect(status()).toBe("pre-migrating");
+    expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", taskState: "rebuild_spawning" });
+    expect(await world.held(vm.uuid)).toEqual(both);
+    agent.hypervisor.fail = () => undefined;
+    await agent.operations.removeLeftGuests();
+    expect(agent.hypervisor.guests.has(vm.uuid)).toBe(false);
+    expect(status()).toBe("failed");
+    expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", vmState: "error", taskState: null });
+    expect(await world.held(vm.uuid)).toEqual(onlySource);
+    checkPersistedUsage(world, agent);
+  });
+
   test("3.3 hint and probe agree: the disk is reused, and a failure leaves it to the source", async () => {
     const { agent, vm, evacuate, status } = await setUp();
     agent.hypervisor.disks.add(vm.uuid);

@@ -59,6 +59,42 @@ describe("6.5 failures", () => {
     expect(lab.hypervisor("devstack2").disks.has(VM)).toBe(false);
   });
 
+  scenario("4.10 left_guests, 6.5 OPT the destination cannot clean up: it does so later", async (lab) => {
+    const live = new LiveHypervisors(lab);
+    await live.start({ config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } });
+    const { failures, disks } = lab.hypervisor("devstack2");
+    failures.set("preLiveMigration", () => new Error("no space"));
+    failures.set("rollbackLiveMigrationAtDestination", () => new Error("busy"));
+    const move = await chosen(lab);
+    disks.add(VM);
+    castLive(move);
+    await ended(move);
+    await lab.world.advance(120_000);
+    expect(disks.has(VM)).toBe(true);
+    failures.clear();
+    await lab.world.advance(120_000);
+    expect(disks.has(VM)).toBe(false);
+    expect(lab.instance(VM)).toMatchObject(onSource);
+  });
+
+  scenario(
+    "4.10 left_guests, 6.5 row 9 OPT the source cannot remove what the guest left: it does so later",
+    async (lab) => {
+      const live = new LiveHypervisors(lab);
+      await live.start({ config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } });
+      const { failures, calls } = lab.hypervisor("devstack1");
+      failures.set("cleanup", () => new Error("busy"));
+      const move = await chosen(lab);
+      castLive(move);
+      await ended(move);
+      expect(statusOf(move)).toBe("completed");
+      failures.clear();
+      calls.length = 0;
+      await lab.world.advance(120_000);
+      expect(calls.filter(({ method }) => method === "cleanup")).toHaveLength(1);
+    },
+  );
+
   for (const ending of ["raises", "says nothing"] as const) {
     scenario(
       `6.5 row 7 the driver ${ending}: status error, vm error, the guest on S with its allocation`,

@@ -63,6 +63,29 @@ describe("2.6 task migrating, the source restarts", () => {
     });
   }
 
+  scenario("2.6 OPT running, the guest on D, and made anew on S by a reboot: D's goes", async (lab) => {
+    const { live, move, restart } = await interrupted(lab, "running");
+    live.plan.refusesRunning = true;
+    lab.store.instances.save(VM, { taskState: null, vmState: "error" });
+    lab.hypervisor("devstack2").addGuest(VM);
+    await restart();
+    expect(statusOf(move)).toBe("error");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack1", taskState: null });
+    expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(true);
+    expect(lab.hypervisor("devstack2").guests.has(VM)).toBe(false);
+  });
+
+  scenario("2.6 OPT running, the guest on D, and one that is off on S: nobody knows which is wanted", async (lab) => {
+    const { live, move, restart } = await interrupted(lab, "running");
+    live.plan.refusesRunning = true;
+    lab.store.instances.save(VM, { taskState: null, vmState: "error" });
+    lab.hypervisor("devstack1").addGuest(VM, 4);
+    lab.hypervisor("devstack2").addGuest(VM);
+    await restart();
+    expect(statusOf(move)).toBe("error");
+    expect(lab.hypervisor("devstack2").guests.has(VM)).toBe(true);
+  });
+
   /** Both hosts died when the guest had arrived; the source is back. */
   async function bothDied(
     lab: Lab,

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { OLD, placeVm, REQUEST, resized, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
 import type { ConfigChanges } from "../fixtures/world/nova-config.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { HostOptions, Lab } from "../unit/agent/support/lab.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { addInstance } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
@@ -220,8 +220,8 @@ scenario("6.6 OPT an offload that has destroyed the guest and not released: offl
 });
 
 /** An offloaded instance for which devstack1 was claimed. */
-async function unshelving(lab: Lab) {
-  await startHosts(lab);
+async function unshelving(lab: Lab, options: HostOptions = {}) {
+  await startHosts(lab, options);
   const node = nodeOf(lab, "devstack1");
   const systemMetadata = { shelved_at: "1", shelved_image_id: VM, shelved_host: "devstack2", kept: "yes" };
   addInstance(lab.store, VM, { vmState: "shelved_offloaded", taskState: "unshelving", powerState: 0, systemMetadata });
@@ -261,6 +261,35 @@ scenario("6.6 unshelve fails to spawn: nothing held, no host, still offloaded", 
   expect(await lab.held(VM)).toEqual({});
   expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
 });
+
+scenario(
+  "6.6 OPT the guest of a failed unshelve cannot be removed: the instance stays with it until it can",
+  async (lab) => {
+    const { node, begin } = await unshelving(lab, {
+      config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
+    });
+    const hypervisor = lab.hypervisor("devstack1");
+    // The guest is made, and the driver's answer is lost.
+    hypervisor.failures.set("spawn", () => {
+      hypervisor.addGuest(VM);
+      return new Error("no answer");
+    });
+    hypervisor.failures.set("destroy", () => new Error("the hypervisor is broken"));
+    begin();
+    await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
+    await lab.world.advance(300_000);
+    expect(hypervisor.guests.has(VM)).toBe(true);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: "spawning", host: "devstack1" });
+    expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+    hypervisor.failures.delete("destroy");
+    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+    await lab.world.advance(1_000);
+    expect(hypervisor.guests.has(VM)).toBe(false);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, node: null, launchedOn: null });
+    expect(await lab.held(VM)).toEqual({});
+    expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
+  },
+);
 
 scenario("4.10 _poll_unconfirmed_resizes: confirmed when resize_confirm_window has passed, not before", async (lab) => {
   const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };

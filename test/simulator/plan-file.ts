@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import { QUIRK_NAMES } from "../../src/config/quirks.js";
@@ -60,5 +61,6 @@ export function readPlanFile(path: string): PlanFile {
 }
 
 export function writePlanFile(path: string, file: PlanFile): void {
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${JSON.stringify(file, null, 1)}\n`);
 }

@@ -11,6 +11,7 @@ import type { ConductorConnection } from "../../src/conductor/port.js";
 import { createFaultDoors } from "../../src/faults/fault-doors.js";
 import { FaultSet } from "../../src/faults/fault-set.js";
 import { RELEASES, type Release } from "../../src/records/index.js";
+import { FileFailure } from "../../src/runtime/files.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/virtual-world.js";
@@ -63,7 +64,9 @@ export class SimulatedHost {
     if (code === "guests-on-new-host") {
       this.machine.disk.remove(`${this.hypervisor}/domains`, 0);
     }
-    return this.diskFull || code === "service-too-old" || code === "guests-on-new-host" || REFUSALS.test(failure.name);
+    // It may end a moment after there was room again.
+    const isFull = this.diskFull || (failure instanceof FileFailure && failure.code === "ENOSPC");
+    return isFull || code === "service-too-old" || code === "guests-on-new-host" || REFUSALS.test(failure.name);
   }
 
   get statePath(): string {

@@ -1,4 +1,11 @@
-import type { ComputeNode, Instance, Migration, MigrationStatus } from "../../records/index.js";
+import {
+  type ComputeNode,
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  MIGRATION_STATUSES,
+  type Migration,
+  type MigrationStatus,
+} from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "./instances-on-driver.js";
@@ -83,7 +90,8 @@ export async function planEvacuatedCleanup(
       });
     }
     const node = (migration.sourceNode !== null && nodesByName.get(migration.sourceNode)) || null;
-    records.push({ migration, instance, node, ...recordAction(verdict, instance, node) });
+    const incoming = verdict.kind === "left" ? await incomingAfter(view, migration) : null;
+    records.push({ migration, instance, node, ...recordAction(verdict, instance, node, incoming) });
   }
   return { evacuated, guests, records };
 }
@@ -107,10 +115,23 @@ function judge(view: AgentView, migration: Migration, instance: Instance | null)
   return { kind: "wait", reason: `${evacuation} and the instance is still recorded here: it may live nowhere else` };
 }
 
+const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+
+/** A later move that brings the instance back: what is held here is that one's, which gives it back itself if it fails. */
+async function incomingAfter(
+  { conductor, host }: AgentView,
+  { id, instanceUuid }: Migration,
+): Promise<Migration | null> {
+  const filters = { instanceUuid, destCompute: host, statuses: UNFINISHED };
+  const moves = await conductor.call("migrations_by_filters", { filters });
+  return moves.find((move) => move.id > id) ?? null;
+}
+
 function recordAction(
   verdict: Verdict,
   instance: Instance | null,
   node: ComputeNode | null,
+  incoming: Migration | null,
 ): Pick<EvacuationRecord, "action" | "reason"> {
   if (verdict.kind === "wait") {
     return { action: "wait", reason: verdict.reason };
@@ -123,6 +144,10 @@ function recordAction(
   }
   if (node === null) {
     return { action: "skip", reason: "the node that the instance left is not one of this host's" };
+  }
+  if (incoming !== null) {
+    const reason = `what is held here is claimed for ${incoming.migrationType} ${incoming.id}, which brings the instance back`;
+    return { action: "complete", reason };
   }
   return instance.deleted === 0
     ? { action: "strip", reason: verdict.reason }

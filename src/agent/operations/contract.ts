@@ -10,6 +10,7 @@ import type { Found, Gate, Refusal } from "./admission/admission.js";
 import type { AdmissionRule } from "./admission/admission-rule.js";
 import type { UnsettledMoves } from "./cold-move/unsettled-moves.js";
 import type { InterruptedRequests } from "./interrupted-requests.js";
+import type { LeftGuests } from "./left-guests.js";
 import type { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import type { IncomingMoves } from "./moves/incoming-moves.js";
 
@@ -42,6 +43,7 @@ export interface OperationServices {
   readonly outgoing: OutgoingMigrations;
   readonly unsettled: UnsettledMoves;
   readonly interrupted: InterruptedRequests;
+  readonly left: LeftGuests;
   /** One operation at a time for an instance. */
   readonly locks: KeyedLock<string>;
   /** Asked before each step of an operation (flow/step-list.ts). */
@@ -127,6 +129,8 @@ export interface Operations {
   recoverLiveMigrations(): Promise<void>;
   /** Does work on an instance while no operation is at it. */
   exclusively(uuid: string, work: () => Promise<void>): Promise<void>;
+  /** Spec 6.1 OPT: removes the guests that failed operations have left here; what cannot be removed now is tried again later. */
+  removeLeftGuests(): Promise<void>;
   /** Shutdown waits for them. */
   readonly incoming: IncomingMoves;
   readonly outgoing: OutgoingMigrations;

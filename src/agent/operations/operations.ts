@@ -2,6 +2,7 @@ import type { Instance } from "../../records/index.js";
 import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import { type AgentContext, requestId as newRequestId } from "../context.js";
+import { requireHostLease } from "../life/host-lease.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { begin } from "./admission/begin.js";
 import { callOf, forRequest } from "./call.js";
@@ -21,9 +22,10 @@ import type {
   StuckMoveOptions,
 } from "./contract.js";
 import { completePartialDeletion } from "./delete/delete-instance.js";
-import { mustNotUndo } from "./flow/error-wrappers.js";
+import { isLeaseLost, mustNotUndo } from "./flow/error-wrappers.js";
 import { heardConductor } from "./flow/heard-conductor.js";
 import { InterruptedRequests } from "./interrupted-requests.js";
+import { LeftGuests } from "./left-guests.js";
 import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import { recoverLiveMigrations } from "./live-migration/recover.js";
 import { IncomingMoves } from "./moves/incoming-moves.js";
@@ -38,6 +40,7 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
     outgoing: new OutgoingMigrations(context),
     unsettled: new UnsettledMoves(),
     interrupted: new InterruptedRequests(),
+    left: new LeftGuests(),
     locks: new KeyedLock<string>(),
     ...(faults ? { faults } : {}),
   });
@@ -142,5 +145,28 @@ class InstanceOperations implements Operations {
 
   async recoverLiveMigrations(): Promise<void> {
     await recoverLiveMigrations(this.#services);
+  }
+
+  async removeLeftGuests(): Promise<void> {
+    const { context, left, locks } = this.#services;
+    for (const guest of left.all) {
+      const fields = { instance: guest.instanceUuid };
+      try {
+        requireHostLease(
+          context,
+          `remove the guest that a failed operation has left of instance ${guest.instanceUuid}`,
+        );
+        await locks.run(guest.instanceUuid, () => guest.remove());
+        left.forget(guest);
+      } catch (err) {
+        if (isLeaseLost(err)) {
+          throw err;
+        }
+        context.runtime.logger.error("the guest that a failed operation has left here could not be removed", {
+          ...fields,
+          err,
+        });
+      }
+    }
   }
 }

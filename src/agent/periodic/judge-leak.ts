@@ -4,6 +4,8 @@ import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../r
 export interface LeakFacts {
   /** The host of this agent. */
   readonly host: string;
+  /** The node whose tree it is. */
+  readonly node: string;
   /** The consumer, if it is a migration. */
   readonly migration: Migration | null;
   /** The consumer, or the migration's instance; deleted ones too. Null: there is none. */
@@ -71,7 +73,7 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
 
 /** Row 7 of spec 4.6, and what a same-host move has left. Rows of deleted instances are the tracker's. */
 function judgeInstance(facts: LeakFacts): LeakVerdict {
-  const { host, instance, moves, instanceHoldsElsewhere, instanceHoldsMore, guestIsHere } = facts;
+  const { host, node, instance, moves, instanceHoldsElsewhere, instanceHoldsMore, guestIsHere } = facts;
   if (instance === null || instance.deleted !== 0 || instance.host === null) {
     return KEEP;
   }
@@ -86,6 +88,10 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
     const where = stayed.sourceCompute === host ? "this host" : `host ${stayed.sourceCompute}`;
     const reason = `${stayed.migrationType} ${stayed.id} on ${where} has ended (${stayed.status})`;
     return { action: "trim", kind: "instance", reason };
+  }
+  // The node has gone to another host of its driver, and the instance with it: the tree is the node's, whosever that is.
+  if (instance.node === node) {
+    return KEEP;
   }
   // After a move in error this may be all that the instance has; after an evacuation from here that is done the guest goes
   // first, which is start-up's to see to.

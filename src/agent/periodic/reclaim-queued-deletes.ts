@@ -1,3 +1,4 @@
+import type { Instance } from "../../records/index.js";
 import { requestId } from "../context.js";
 import type { AgentServices } from "../services.js";
 
@@ -29,6 +30,30 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
         request_id: request,
         err: error,
       });
+      await softDeletedAgain(services, instance, request);
     }
+  }
+}
+
+/** What could not be deleted is in error, of which nobody would think any more that its delete was acknowledged. */
+async function softDeletedAgain(
+  { conductor, host, logger }: AgentServices,
+  { uuid }: Instance,
+  request: string,
+): Promise<void> {
+  try {
+    await conductor.call(
+      "instance_save",
+      {
+        uuid,
+        changes: { vmState: "soft-delete" },
+        expectedTaskState: [null],
+        expectedVmState: ["error"],
+        expectedHost: host,
+      },
+      { requestId: request },
+    );
+  } catch (err) {
+    logger.info("the instance is not soft-deleted again", { instance: uuid, request_id: request, err });
   }
 }

@@ -194,6 +194,7 @@ async function readFacts(
   const total = here(own).reduce<Resources>((all, [, { resources }]) => sum(all, resources), {});
   return {
     host,
+    node: tree.node.hypervisorHostname,
     migration,
     instance,
     moves,

@@ -71,6 +71,8 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
     },
     // Not Nova's: spec 2.6 OPT.
     task("interrupted_requests", DEFAULT_SPACING, () => settleInterruptedRequests(services)),
+    // Not Nova's: spec 6.1 OPT.
+    task("left_guests", DEFAULT_SPACING, () => services.operations.removeLeftGuests()),
     // reclaim_instance_interval
     task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>
       reclaimQueuedDeletes(services),

@@ -1,9 +1,16 @@
-import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } from "../../records/index.js";
+import {
+  type Instance,
+  type InstanceChanges,
+  POWER_STATES,
+  type PowerState,
+  type TaskState,
+} from "../../records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
 import { HostLeaseLost, requireHostLease } from "../life/host-lease.js";
 import type { AgentServices } from "../services.js";
 import { type InitAction, type InitStep, planInitInstance, STATE_CHANGES } from "./init-rows.js";
+import { messageWaits } from "./message-waits.js";
 import {
   planFailResize,
   planLiveMigrationRecovery,
@@ -25,6 +32,9 @@ export async function planInit(
   return { steps: planInitInstance({ host: view.host, instance, power, resumeGuests, plugsVifs }), power };
 }
 
+/** From which a message that waits for the host begins what a start would otherwise give up (2.6 rows 5 and 6). */
+const BEGINNINGS: readonly (TaskState | null)[] = ["rebuilding", "shelving", "rescuing", "image_snapshot_pending"];
+
 /** Spec 2.6 for one instance, unless somebody else has it by now. */
 export async function initInstance(services: AgentServices, instance: Instance): Promise<void> {
   await unlessTaken(services, { instance: instance.uuid }, () => initialise(services, instance));
@@ -35,7 +45,11 @@ async function initialise(services: AgentServices, found: Instance): Promise<voi
   const acts = steps.some(({ action }) => action.kind !== "leave");
   // The list of instances is as old as everything that start-up has done since.
   let instance = acts ? await requireAsFound(services, found) : found;
+  const waits = BEGINNINGS.includes(found.taskState) && (await messageWaits(services, found));
   for (const { row, action } of steps) {
+    if (waits && action.kind === "save") {
+      continue;
+    }
     if (action.kind === "plug-vifs") {
       if (await plugVifs(services, instance)) {
         continue;

@@ -3,6 +3,7 @@ import type { ComputeNode, Instance } from "../../records/index.js";
 import { type AgentView, requestId } from "../context.js";
 import { addFault } from "../operations/flow/error-wrappers.js";
 import type { AgentServices } from "../services.js";
+import { messageWaits } from "./message-waits.js";
 import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
@@ -23,7 +24,9 @@ export async function findInterruptedBuilds(
       continue;
     }
     for (const instance of await buildingOn(view, node, handled, request)) {
-      found.set(instance.uuid, instance);
+      if (!(await messageWaits(view, instance))) {
+        found.set(instance.uuid, instance);
+      }
     }
   }
   return [...found.values()];

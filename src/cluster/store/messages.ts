@@ -59,10 +59,11 @@ export class Messages {
       .map(({ id, method, params, requestId }) => ({ id, method, params, requestId }));
   }
 
-  /** Whether one about the instance waits for the host. */
-  isPending(host: string, instanceUuid: string): boolean {
-    const query = "host = ? AND json_extract(params, '$.instanceUuid') = ? LIMIT 1";
-    return this.#table.many(query, host, instanceUuid).length > 0;
+  /** Whether one about the instance waits for the host. @param requestId only one of that request */
+  isPending(host: string, instanceUuid: string, requestId?: string): boolean {
+    const query = "host = ? AND json_extract(params, '$.instanceUuid') = ?";
+    const waiting = this.#table.many(query, host, instanceUuid);
+    return waiting.some((message) => requestId === undefined || message.requestId === requestId);
   }
 
   taken(id: number): void {

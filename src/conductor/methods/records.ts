@@ -140,8 +140,11 @@ export const RECORD_METHODS = {
     nothing,
   ),
   instance_actions: reads({ instanceUuid: uuid }, trusted<InstanceAction[]>()),
-  /** Whether a task of the conductor's, or a message that the host has not taken yet, is about the instance. */
-  instance_in_hand: reads({ uuid, host: hostName }, trusted<boolean>()),
+  /**
+   * Whether a task of the conductor's, or a message that the host has not taken yet, is about the instance; with `requestId`: such
+   * a message of that request.
+   */
+  instance_in_hand: reads({ uuid, host: hostName, requestId: optional(name) }, trusted<boolean>()),
 
   // migrations
   migration_get: reads({ id }, trusted<Migration | null>()),

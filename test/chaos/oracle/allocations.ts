@@ -35,6 +35,9 @@ export function wrongAllocations(
     if (found === (wanted?.what ?? "{}") || (wanted && isUnfinishedBuild(wanted.of, held.get(consumer)))) {
       return [];
     }
+    if (wanted && found === "{}" && hasLostItsNode(store, wanted.of)) {
+      return [];
+    }
     const migration = store.migrations.getByUuid(consumer);
     if (migration !== null && isLeftByDelete(store, migration, now)) {
       return [];
@@ -55,6 +58,15 @@ function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amo
   const [amounts, ...more] = Object.values(held);
   const unfinished = vmState === "error" && host === null && launchedAt === null;
   return unfinished && amounts !== undefined && more.length === 0 && show(amounts) === show(amountsOf(flavor));
+}
+
+/**
+ * A build that was interrupted before Ironic knew of it: the node was free, and could leave Ironic. Its provider went, with all that
+ * was held there (spec 5.8); when it is back it may be another host's.
+ */
+function hasLostItsNode(store: Snapshot["store"], { vmState, host, node, launchedAt, flavor }: Instance): boolean {
+  const neverBuilt = isMetal(flavor) && vmState === "error" && launchedAt === null;
+  return neverBuilt && host !== null && node !== null && store.computeNodes.getByHostAndNode(host, node) === null;
 }
 
 /**

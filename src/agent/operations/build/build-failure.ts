@@ -57,14 +57,17 @@ export async function buildFailed(
 ): Promise<FailedBuild | null> {
   const { instanceUuid, node, retry } = request;
   const error = (await cleanUpGuest(services, progress, cause)) ?? cause;
-  const cleaned = error === cause;
-  const kind = cleaned && (await isUnwanted(services, instanceUuid)) ? "gone" : classifyBuildFailure(error);
+  const guestStays = error !== cause;
+  const kind = (await isUnwanted(services, instanceUuid)) ? "gone" : classifyBuildFailure(error);
   services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
   if (kind === "gone") {
     await forget(services, request, progress);
     return null;
   }
   services.tracker.noteBuild(node, "failed");
+  if (guestStays) {
+    return keepHere(services, progress, error);
+  }
   if (kind === "abort" || !retry) {
     return setError(services, request, progress, error);
   }
@@ -109,6 +112,22 @@ async function forget(services: OperationServices, request: Request, progress: B
   }
   await unplace(services, uuid, progress, {});
   await releaseAllocations(services, uuid, { force: true, requestId });
+}
+
+/**
+ * As after a crash (spec 2.6 row 4): the guest may be here, so that the instance stays, with what it holds, until its user deletes
+ * it, and its guest with it. Upstream takes the instance off the host.
+ */
+async function keepHere(
+  { context, tracker }: OperationServices,
+  { instance }: BuildProgress,
+  error: unknown,
+): Promise<FailedBuild> {
+  await addFault(context, instance.uuid, error);
+  await attempt(context, instance.uuid, "set the instance to error", () =>
+    tracker.saveInstance(instance, { vmState: "error", taskState: null }),
+  );
+  return { error };
 }
 
 async function setError(

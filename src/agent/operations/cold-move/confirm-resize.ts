@@ -1,5 +1,5 @@
-import { InstanceNotFound } from "../../../conductor/errors.js";
-import { FINAL_MIGRATION_STATUSES, POWER_STATES } from "../../../records/index.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../records/index.js";
 import type { Call } from "../contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, STOP, stepList } from "../flow/step-list.js";
@@ -29,13 +29,35 @@ const SETTLE = stepList<MoveProgress>("settle_confirmed", {
     await finishSource(services, move, { requestId: request.requestId });
   },
   // At the very end: a pass in between still has to know the old usage (bug 1818914).
-  clear: async ({ services, move }) => {
-    await services.tracker.saveMove({
-      ...move,
-      changes: { oldFlavor: null, newFlavor: null, ...withoutOldVmState(move) },
-    });
-  },
+  clear: clearFlavors,
 });
+
+/** A task_state may be somebody else's by the time of the write; it is the next move's at the most once. */
+const CLEAR_ATTEMPTS = 4;
+
+/** The instance is its user's since the claim was dropped: what a next move has written there by now is that one's. */
+async function clearFlavors({ services, move }: MoveProgress): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const instance = await services.context.conductor.call("instance_get", { uuid: move.instance.uuid });
+    if (instance === null || isMovedAgain(instance, move.instance)) {
+      return;
+    }
+    const changes = { oldFlavor: null, newFlavor: null, ...withoutOldVmState({ ...move, instance }) };
+    try {
+      await services.tracker.saveMove({ ...move, instance, changes, expectedTaskState: [instance.taskState] });
+      return;
+    } catch (error) {
+      if (!(error instanceof UnexpectedTaskState) || attempt === CLEAR_ATTEMPTS) {
+        throw error;
+      }
+    }
+  }
+}
+
+/** From its first task_state to the last the next move has one of its own, or waits for its confirmation. */
+function isMovedAgain({ taskState, vmState }: Instance, before: Instance): boolean {
+  return (taskState?.startsWith("resize_") ?? false) || (vmState === "resized" && before.vmState !== "resized");
+}
 
 /** A move was ended because its instance was evacuated from the destination: what is left here is nobody's. */
 const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {

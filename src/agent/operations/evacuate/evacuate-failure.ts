@@ -1,6 +1,7 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
 import {
   FINAL_MIGRATION_STATUSES,
+  holdsTask,
   type InstanceChanges,
   MIGRATION_STATUSES,
   REBUILD_TASK_STATES,
@@ -23,7 +24,8 @@ const CHANGES: Readonly<Record<Outcome, InstanceChanges>> = {
 
 /**
  * Takes an evacuation back: guest, then the destination's allocations, then what the claim wrote with status `failed`. The
- * source keeps what it has.
+ * source keeps what it has. While the guest cannot be removed the evacuation has not ended, so that no source that returns
+ * starts a second one.
  * @throws the error, unless the instance was deleted or taken meanwhile.
  */
 export async function evacuationFailed(
@@ -41,11 +43,14 @@ export async function evacuationFailed(
     outcome,
     err: error,
   });
-  await removeGuest(services, progress);
-  await removeAllocations(services, request, progress);
-  await attempt(context, instance.uuid, "give up the evacuation", () =>
-    giveUp(services, request, progress, CHANGES[outcome]),
-  );
+  try {
+    await removeGuest(services, progress);
+    await takeBack(services, request, progress, CHANGES[outcome]);
+  } catch (err) {
+    const fields = { instance: instance.uuid, migration: migration.id, err };
+    context.runtime.logger.error("could not remove the guest of the failed evacuation", fields);
+    services.left.add(instance.uuid, () => undoAgain(services, request, progress, CHANGES[outcome]));
+  }
   if (outcome === "taken") {
     return;
   }
@@ -70,13 +75,39 @@ const REFUSALS: ReadonlySet<string> = new Set([
 
 /** Only a guest that this evacuation made, and no disk that the source shares. */
 async function removeGuest({ context }: OperationServices, progress: EvacuationProgress): Promise<void> {
-  if (!progress.spawned) {
+  if (progress.spawned) {
+    await context.driver.destroy(progress.instance, destroyOptions(!progress.diskReused));
+  }
+}
+
+async function takeBack(
+  services: OperationServices,
+  request: Request,
+  progress: EvacuationProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  await removeAllocations(services, request, progress);
+  await attempt(services.context, progress.instance.uuid, "give up the evacuation", () =>
+    giveUp(services, request, progress, changes),
+  );
+}
+
+/** An instance that is here by now has its guest here; one that another evacuation has keeps what it has. */
+async function undoAgain(
+  services: OperationServices,
+  request: Request,
+  progress: EvacuationProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  const { context } = services;
+  const { instance, migration } = progress;
+  if (await isWantedHere(context, migration)) {
     return;
   }
-  const { instance, diskReused } = progress;
-  await attempt(context, instance.uuid, "remove the guest of the failed evacuation", () =>
-    context.driver.destroy(instance, destroyOptions(!diskReused)),
-  );
+  await removeGuest(services, progress);
+  const now = await context.conductor.call("instance_get", { uuid: instance.uuid });
+  const ours = now !== null && holdsTask(now, request.requestId, REBUILD_TASK_STATES);
+  await takeBack(services, request, ours ? progress : { ...progress, claim: null }, ours ? changes : {});
 }
 
 async function removeAllocations(

@@ -13,15 +13,20 @@ export class DestinationFailed extends OperationError {
   readonly silent: boolean;
   /** It says that the guest is not there. */
   readonly hasNoGuest: boolean;
+  /** It says that a guest runs there, which it does not remove unasked. */
+  readonly guestRuns: boolean;
 
   constructor(host: string, method: DestinationMethod, cause: ConductorError) {
     super(`destination ${host} of the live migration could not ${method}: ${cause.message}`, { cause });
     this.silent = cause instanceof MessagingTimeout;
-    this.hasNoGuest = cause instanceof ObjectActionError && cause.data.reason === NO_GUEST;
+    const reason = cause instanceof ObjectActionError ? cause.data.reason : undefined;
+    this.hasNoGuest = reason === NO_GUEST;
+    this.guestRuns = reason === GUEST_RUNS;
   }
 }
 
 export const NO_GUEST = "no guest";
+export const GUEST_RUNS = "guest runs";
 
 /** Milliseconds between two questions to a destination that is away. */
 const PAUSE = 5_000;

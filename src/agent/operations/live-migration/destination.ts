@@ -8,7 +8,7 @@ import type { Call, DemandingFlow, OperationServices, RequestOf } from "../contr
 import { withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { NO_GUEST } from "./destination-call.js";
+import { GUEST_RUNS, NO_GUEST } from "./destination-call.js";
 import { driverData, moveOptions } from "./flow.js";
 import { reasonToKeep } from "./reason-to-keep.js";
 
@@ -89,21 +89,33 @@ const DELETES: readonly (TaskState | null)[] = ["deleting", "soft-deleting"];
 const ROLLBACK_STEPS = stepList<Incoming<"rollback_live_migration_at_destination">>(
   "rollback_live_migration_at_destination",
   {
-    remove_guest: async ({ services, request, instance, migration, data }) => {
-      const { context } = services;
-      const why = await reasonToKeep(services, migration);
-      if (why !== null) {
-        context.runtime.logger.warn("what a live migration left here is kept", {
-          instance: instance.uuid,
-          migration: migration.id,
-          reason: why,
-        });
-        return;
-      }
-      await removeArrived(services, { ...request, instance, migration, data });
-    },
+    remove_guest: removeUnwanted,
   },
 );
+
+async function removeUnwanted(incoming: Incoming<"rollback_live_migration_at_destination">): Promise<void> {
+  const { services, instance, migration } = incoming;
+  const why = await reasonToKeep(services, migration);
+  if (why !== null) {
+    services.context.runtime.logger.warn("what a live migration left here is kept", {
+      instance: instance.uuid,
+      migration: migration.id,
+      reason: why,
+    });
+    return;
+  }
+  await removeArrived(services, { ...incoming.request, ...incoming });
+}
+
+async function removeUnlessRunning(incoming: Incoming<"rollback_live_migration_at_destination">): Promise<void> {
+  try {
+    await removeUnwanted(incoming);
+  } catch (error) {
+    if (!(error instanceof InstanceExists)) {
+      throw error;
+    }
+  }
+}
 
 /**
  * What a live migration made here goes; a guest that runs, only where somebody has made sure that the instance has one elsewhere.
@@ -189,7 +201,17 @@ async function rollBack(call: Call<"rollback_live_migration_at_destination">): P
   try {
     await withActionEvent(services.context, event, async () => {
       asker.refuseGivenUp();
-      await runSteps(services, ROLLBACK_STEPS, await receive(call, request.data));
+      const incoming = await receive(call, request.data);
+      try {
+        await runSteps(services, ROLLBACK_STEPS, incoming);
+      } catch (error) {
+        // A guest that runs is nobody's to remove unasked.
+        if (error instanceof InstanceExists) {
+          throw new ObjectActionError(error.message, { reason: GUEST_RUNS });
+        }
+        services.left.add(request.instanceUuid, () => removeUnlessRunning(incoming));
+        throw error;
+      }
     });
     return null;
   } finally {

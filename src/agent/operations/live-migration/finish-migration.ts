@@ -40,7 +40,14 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     const { services, instance } = flow;
     await services.locks.run(instance.uuid, async () => {
       flow.instance = await currentInstance(flow);
-      await attempt(services.context, instance.uuid, "remove what the guest left here", () => cleanSource(flow));
+      await attempt(services.context, instance.uuid, "remove what the guest left here", async () => {
+        try {
+          await cleanSource(flow);
+        } catch (error) {
+          services.left.add(instance.uuid, () => cleanSourceAgain(flow));
+          throw error;
+        }
+      });
     });
   },
   // One that has not arrived was counted with what was written of it.
@@ -84,6 +91,11 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };
   runtime.logger.warn("what a live migration left on its source is kept", fields);
+}
+
+/** The instance may have come back since, under another migration. */
+async function cleanSourceAgain(flow: Flow): Promise<void> {
+  await cleanSource({ ...flow, instance: await currentInstance(flow) });
 }
 
 /** An instance that has come back since holds this host's share by itself. */

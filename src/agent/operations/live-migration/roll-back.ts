@@ -1,5 +1,7 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges, MigrationChanges } from "../../../records/index.js";
+import type { AgentMethods } from "../../../conductor/methods/agent.js";
+import type { ParamsOf } from "../../../conductor/methods/method.js";
+import { type InstanceChanges, type MigrationChanges, POWER_STATES } from "../../../records/index.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { stepList } from "../flow/step-list.js";
 import { revertToSource } from "../moves/move-allocations.js";
@@ -28,13 +30,15 @@ export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
   },
 });
 
+const METHOD = "rollback_live_migration_at_destination";
+type RemoveParams = ParamsOf<AgentMethods, typeof METHOD>;
+
 /** Asks the destination; one that is away gets it as a message when it is back, so that it keeps nothing of the guest. */
 export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promise<void> {
   const { services, dest, instance, migration, data, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, destroyDisks, data, requestId };
-  const method = "rollback_live_migration_at_destination";
   try {
-    await callDestination(flow, method, params);
+    await removeThere(flow, params);
   } catch (error) {
     if (mustNotUndo(error)) {
       throw error;
@@ -47,9 +51,29 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
       err: error,
     });
     if (silent) {
-      await services.context.conductor.castAgent(dest, method, params);
+      await services.context.conductor.castAgent(dest, METHOD, params);
     }
   }
+}
+
+/**
+ * A guest that runs there goes when one runs here *after* the destination has said so: then it has not just been handed over, but a
+ * reboot or a rebuild has made this host's anew, where the records have the instance.
+ */
+async function removeThere(flow: Flow, params: RemoveParams): Promise<void> {
+  try {
+    await callDestination(flow, METHOD, params);
+  } catch (error) {
+    const two = error instanceof DestinationFailed && error.guestRuns && (await runsHere(flow));
+    if (!two) {
+      throw error;
+    }
+    await callDestination(flow, METHOD, { ...params, guestGoes: true });
+  }
+}
+
+async function runsHere({ services, instance }: Flow): Promise<boolean> {
+  return (await services.context.driver.powerState(instance)) === POWER_STATES.running;
 }
 
 /** Both records in one write; of an instance that is being deleted, or gone, only the migration's. */

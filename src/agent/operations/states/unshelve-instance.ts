@@ -1,5 +1,5 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { AllocationsByProvider, Instance, InstanceChanges } from "../../../records/index.js";
+import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Claim } from "../../tracker/contract.js";
@@ -104,19 +104,53 @@ async function refused(
   }
 }
 
-/** Guest, allocations, then the row, so that it looks shelved only when it holds nothing. */
+/**
+ * While its guest cannot be removed, the instance stays here, with what it holds: with the task_state, until that has been done; one
+ * that is being deleted by now goes with its guest.
+ */
 async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promise<void> {
-  const { services, request, instance, claim, spawned } = progress;
+  const { services, instance } = progress;
   const { context } = services;
   const { uuid } = instance;
-  if (spawned) {
-    await attempt(context, uuid, "remove the guest of the failed unshelve", () =>
-      context.driver.destroy(instance, destroyOptions(true)),
-    );
-  }
-  await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
-  // One that is being deleted keeps its task state.
   const taken = error instanceof UnexpectedTaskState;
+  try {
+    await removeGuest(progress);
+    await takeOff(progress, taken);
+  } catch (err) {
+    context.runtime.logger.error("could not remove the guest of the failed unshelve", { instance: uuid, err });
+    if (!taken) {
+      services.left.add(uuid, () => undoAgain(progress));
+    }
+  }
+  if (taken) {
+    return;
+  }
+  await addFault(context, uuid, error);
+  throw error;
+}
+
+/** Whoever has the instance by another request has its guest, too; that of a deleted one is reaped. */
+async function undoAgain(progress: UnshelveProgress): Promise<void> {
+  const { services, request, instance } = progress;
+  const { conductor, host } = services.context;
+  const now = await conductor.call("instance_get", { uuid: instance.uuid });
+  if (now?.host === host && holdsTask(now, request.requestId, ["spawning"])) {
+    await removeGuest(progress);
+    await takeOff(progress, false);
+  }
+}
+
+async function removeGuest({ services, instance, spawned }: UnshelveProgress): Promise<void> {
+  if (spawned) {
+    await services.context.driver.destroy(instance, destroyOptions(true));
+  }
+}
+
+/** Allocations, then the row, so that it looks shelved only when it holds nothing. One that is being deleted keeps its task state. */
+async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
+  const { context } = services;
+  const { uuid } = instance;
+  await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
   const changes: InstanceChanges = { launchedOn: null, availabilityZone: null, ...(taken ? {} : { taskState: null }) };
   await attempt(context, uuid, "take the instance off the host", async () => {
     if (claim) {
@@ -125,11 +159,6 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
       await context.conductor.call("instance_save", { uuid, changes });
     }
   });
-  if (taken) {
-    return;
-  }
-  await addFault(context, uuid, error);
-  throw error;
 }
 
 function withoutShelvedMark(instance: Instance): Readonly<Record<string, string>> {

@@ -49,7 +49,8 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       return null;
     },
     instance_actions: ({ instanceUuid }) => actions.list(instanceUuid),
-    instance_in_hand: ({ uuid, host }) => messages.isPending(host, uuid) || tasks.ofInstance(uuid).length > 0,
+    instance_in_hand: ({ uuid, host, requestId }) =>
+      messages.isPending(host, uuid, requestId) || (requestId === undefined && tasks.ofInstance(uuid).length > 0),
 
     migration_get: ({ id }) => migrations.get(id),
     migrations_by_filters: ({ filters }) => migrations.byFilters(filters),

@@ -14,6 +14,22 @@ scenario("3.1 a done evacuation: guest gone, source out of the allocations, reco
   expect(statusOf(lab, evacuation)).toBe("completed");
 });
 
+scenario(
+  "3.1 OPT an evacuation back to here was claimed while the host was down: it does not go on without",
+  async (lab) => {
+    const evacuation = await evacuated(lab, "done");
+    const route = { sourceCompute: "devstack2", sourceNode: "devstack2", destCompute: "devstack1" };
+    const back = addMigration(lab.store, VM, "evacuation", "accepted", route);
+    lab.store.instances.save(VM, { taskState: "rebuilding" });
+    await lab.start("devstack1");
+    expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+    expect(statusOf(lab, evacuation)).toBe("completed");
+    // Handed over to an agent that has died since (2.7): the claim is given back, and the evacuation fails.
+    expect(lab.store.migrations.get(back.id)?.status).toBe("failed");
+    expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
+  },
+);
+
 scenario("3.1 an evacuation that ends otherwise while it is cleaned up after: its record is left", async (lab) => {
   const evacuation = await evacuated(lab, "done");
   lab.beforeCall = (_host, method) => {

@@ -19,6 +19,7 @@ function move(status: MigrationStatus, values: Partial<Migration> = {}) {
 function judge(facts: Partial<LeakFacts>) {
   return judgeLeak({
     host: "devstack1",
+    node: "devstack1",
     migration: null,
     instance: instance(),
     moves: [],
@@ -100,6 +101,7 @@ describe("9.3 a migration's allocations", () => {
 describe("9.3, 4.6 row 7: an instance's allocations", () => {
   it.each<[string, Partial<LeakFacts>, string]>([
     ["at rest elsewhere", {}, "free"],
+    ["at rest elsewhere, on this node, which has gone there", { instance: instance({ node: "devstack1" }) }, "keep"],
     ["here", { instance: instance({ host: "devstack1" }) }, "keep"],
     ["nowhere yet", { instance: instance({ host: null }) }, "keep"],
     ["unknown", { instance: null }, "keep"],

@@ -163,6 +163,33 @@ scenario("4.10 _reclaim_queued_deletes soft-deleted instances are reclaimed when
 });
 
 scenario(
+  "4.10 _reclaim_queued_deletes what could not be reclaimed is soft-deleted still, and tried again",
+  async (lab) => {
+    const { node } = await lab.seed("devstack1");
+    addInstance(lab.store, VM, placed(node));
+    lab.store.instances.save(VM, { vmState: "soft-delete" });
+    let tries = 0;
+    const terminate_instance = async () => {
+      tries += 1;
+      lab.store.instances.save(VM, { vmState: "error", taskState: null });
+      throw new Error("the hypervisor is broken");
+    };
+    await lab.start("devstack1", {
+      ...periodic({ reclaim_instance_interval: 300 }),
+      operations: { terminate_instance },
+    });
+    await lab.world.advance(400_000);
+    expect(tries).toBe(1);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "soft-delete", taskState: null });
+    await lab.world.advance(400_000);
+    expect(tries).toBe(2);
+    lab.store.instances.save(VM, { vmState: "active" });
+    await lab.world.advance(400_000);
+    expect([tries, lab.instance(VM).vmState]).toEqual([2, "active"]);
+  },
+);
+
+scenario(
   "4.10 _check_instance_build_time a build that takes longer than instance_build_timeout becomes an error",
   async (lab) => {
     const { node } = await lab.seed("devstack1");

@@ -48,6 +48,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
     "devstack1 Instance.save vm_state=active",
     "devstack1 Migration.save status=confirmed",
     "devstack1 ComputeNode.save",
+    "devstack1 Instance.get_by_uuid",
     "devstack1 Instance.save old_flavor new_flavor system_metadata",
     "devstack1 event_finish_with_failure compute_confirm_resize",
   ],

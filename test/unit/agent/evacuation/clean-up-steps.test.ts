@@ -4,7 +4,7 @@ import { PendingEvacuations } from "../../../../src/agent/evacuation/pending-eva
 import { planEvacuatedCleanup } from "../../../../src/agent/evacuation/plan.js";
 import { HostLeaseLost } from "../../../../src/agent/life/host-lease.js";
 import { InvalidMigrationState } from "../../../../src/conductor/errors.js";
-import { SET_ASIDE_BY } from "../../../../src/records/index.js";
+import { type Migration, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { NotImplemented } from "../../../../src/virt/errors.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 import { DISKS, type StageOptions, VM } from "../support/flow-stage.js";
@@ -71,6 +71,10 @@ describe("3.1 what an evacuation has left on its source", () => {
       ],
       ["driver.listInstanceUuids"],
       ["instances_by_filters", { filters: { uuids: ["vm"] } }],
+      [
+        "migrations_by_filters",
+        { filters: { instanceUuid: "vm", destCompute: "here", statuses: expect.not.arrayContaining(["done"]) } },
+      ],
     ]);
     const none = evacuated({ migration: { status: "completed" } });
     expect(await planEvacuatedCleanup(none.services, NODES)).toEqual({ evacuated: new Map(), guests: [], records: [] });
@@ -81,6 +85,17 @@ describe("3.1 what an evacuation has left on its source", () => {
     const stage = evacuated();
     expect(await cleanUp(stage)).toBeNull();
     expect(did(stage)).toEqual([destroyed(true), NOTED, stripped(), COMPLETED]);
+  });
+
+  test.each<[string, number, string, boolean]>([
+    ["a later one that is not over", 8, "pre-migrating", false],
+    ["a later one that is", 8, "failed", true],
+    ["an earlier one", 6, "running", true],
+  ])("%s that brings the instance back: this host's share is its own", async (_, id, status, strips) => {
+    const other = { id, migrationType: "evacuation", status, destCompute: "here" } as Partial<Migration>;
+    const stage = evacuated({ others: [other] });
+    await cleanUp(stage);
+    expect(did(stage)).toEqual([destroyed(true), NOTED, ...(strips ? [stripped()] : []), COMPLETED]);
   });
 
   test("without a guest there is nothing to destroy; the instance is read by its uuid", async () => {

@@ -37,6 +37,7 @@ export function recordingOperations(context: AgentContext, calls: string[], give
     recoversAgain: false,
     exclusively: (_uuid, work) => work(),
     recoverLiveMigrations: async () => {},
+    removeLeftGuests: async () => {},
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
     interrupted: given.interrupted ?? new InterruptedRequests(),

@@ -260,15 +260,16 @@ describe("6.1 second table: in error", () => {
   });
 
   test.each(["driver.destroy", "driver.unplugVifs", "driver.failedSpawnCleanup"])(
-    "%s fails at the clean-up: hopeless, as the guest may still run here",
+    "%s fails at the clean-up: hopeless, and the instance stays with the guest that may run here",
     async (call) => {
       const stage = building();
       stage.answers["driver.spawn"] = new Error("broken");
       stage.answers[call] = new Error("busy");
       expect(await build(stage, { retry: RETRY })).toMatchObject({ name: "BuildAbortException" });
       expect(stage.faults).toEqual([expect.stringContaining("busy (after: broken)")]);
-      expect(stage.instance).toMatchObject({ vmState: "building" });
-      expect(stage.said("claim.abort")).toEqual([[{ instance: ERROR }]]);
+      expect(stage.instance).toMatchObject({ vmState: "error", taskState: null, host: "here" });
+      expect(stage.calls.slice(-2)).toEqual(["instance_add_fault", "tracker.saveInstance"]);
+      expect(stage.calls).not.toContain(RELEASE[0]);
     },
   );
 
@@ -314,14 +315,16 @@ describe("6.1 second table: forgotten", () => {
     expect(stage.calls).not.toContain("tracker.noteBuild");
   });
 
-  test("but not while its guest may run here", async () => {
+  test("also while its guest may run here: the delete removes it", async () => {
     const stage = building();
     stage.answers["driver.spawn"] = () => {
       Object.assign(stage.instance ?? {}, { taskState: "deleting" });
       return new Error("broken");
     };
     stage.answers["driver.destroy"] = new Error("busy");
-    expect(await build(stage)).toMatchObject({ name: "BuildAbortException" });
+    expect(await build(stage)).toBeNull();
+    expect(stage.calls.at(-1)).toBe("driver.destroy");
+    expect(stage.instance).toMatchObject({ host: "here", taskState: "deleting" });
   });
 
   test("a conductor that is silent: what was done is left as after a crash", async () => {

@@ -40,7 +40,15 @@ describe('6.3 "Confirm", on the source', () => {
         CONFIRM,
         dropped(vmState),
         HALF_DROPPED,
-        ["tracker.saveMove", { instance: VM({ vmState }), migration: MOVE({ status: "confirmed" }), changes: cleared }],
+        [
+          "tracker.saveMove",
+          {
+            instance: VM({ vmState }),
+            migration: MOVE({ status: "confirmed" }),
+            changes: cleared,
+            expectedTaskState: [null],
+          },
+        ],
       ]);
       expect(stage.events).toEqual(["compute_confirm_resize", "Success"]);
       expect(stage.steps).toEqual([
@@ -61,7 +69,7 @@ describe('6.3 "Confirm", on the source', () => {
     expect(await confirm(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(-4)).toEqual([
       HALF_DROPPED,
-      ["tracker.saveMove", { instance: VM(), migration: MOVE(), changes: cleared }],
+      ["tracker.saveMove", { instance: VM(), migration: MOVE(), changes: cleared, expectedTaskState: [null] }],
       [
         "tracker.saveMove",
         {
@@ -89,6 +97,46 @@ describe('6.3 "Confirm", on the source', () => {
     both.answers["placement.deleteAllocation"] = new Error("Placement");
     expect(await confirm(both)).toMatchObject({ message: "broken" });
     expect(both.faults).toEqual(["broken"]);
+  });
+
+  describe("the user goes on before the flavors are cleared", () => {
+    function meanwhile(changes: object) {
+      const stage = staged();
+      stage.answers["placement.deleteAllocation"] = () => {
+        stage.instance = stage.instance && { ...stage.instance, ...changes };
+        return true;
+      };
+      return stage;
+    }
+
+    test.each([
+      ["begins", { taskState: "resize_prep" }],
+      ["waits for its confirmation", { vmState: "resized" }],
+    ])("a next move %s: the flavors are its own", async (_, changes) => {
+      const stage = meanwhile(changes);
+      expect(await confirm(stage)).toBeNull();
+      expect(stage.calls).not.toContain("tracker.saveMove");
+    });
+
+    test("what it has written meanwhile stays, and so does its task", async () => {
+      const systemMetadata = { kept: "no", old_vm_state: "active" };
+      const stage = meanwhile({ taskState: "powering-off", systemMetadata });
+      await confirm(stage);
+      const [{ changes, expectedTaskState }] = stage.said("tracker.saveMove").at(-1) as [Record<string, unknown>];
+      expect(changes).toMatchObject({ systemMetadata: { kept: "no" } });
+      expect(expectedTaskState).toEqual(["powering-off"]);
+    });
+
+    test("its task changes again: it is looked at anew, four times at most", async () => {
+      const stage = meanwhile({});
+      const errors = [1, 2, 3].map(() => new UnexpectedTaskState("taken"));
+      stage.answers["tracker.saveMove"] = () => errors.shift();
+      expect(await confirm(stage)).toBeNull();
+      expect(stage.said("tracker.saveMove")).toHaveLength(4);
+      const never = meanwhile({});
+      never.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
+      expect(await confirm(never)).toBeInstanceOf(UnexpectedTaskState);
+    });
   });
 
   test("its instance is deleted meanwhile: what the source holds goes, and nothing is an error", async () => {

@@ -238,16 +238,13 @@ describe("6.7 rows 3 and 4, it fails", () => {
     expect(stage.did).toContainEqual(aborted(BROKEN));
   });
 
-  test.each(["driver.destroy", STRIP[0] as string, "claim.abort"])(
-    "%s fails, too: the rest is done all the same",
-    async (call) => {
-      const stage = evacuated();
-      stage.answers["driver.spawn"] = new Error("broken");
-      stage.answers[call] = new Error("busy");
-      expect(await evacuate(stage)).toMatchObject({ message: "broken" });
-      expect(stage.calls.slice(-4)).toEqual(["driver.destroy", STRIP[0], "claim.abort", "instance_add_fault"]);
-    },
-  );
+  test.each([STRIP[0] as string, "claim.abort"])("%s fails, too: the rest is done all the same", async (call) => {
+    const stage = evacuated();
+    stage.answers["driver.spawn"] = new Error("broken");
+    stage.answers[call] = new Error("busy");
+    expect(await evacuate(stage)).toMatchObject({ message: "broken" });
+    expect(stage.calls.slice(-4)).toEqual(["driver.destroy", STRIP[0], "claim.abort", "instance_add_fault"]);
+  });
 
   test.each<[string, StageOptions, string[]]>([
     ["has ended: nothing is done", { migration: { status: "error" } }, []],

@@ -268,15 +268,58 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     expect(stage.did.slice(-4)).toEqual([DESTROY(row), RELEASE, ["claim.abort", { instance: back }], FAULT]);
   });
 
-  test("the guest that cannot be removed is no reason to hold on to the rest", async () => {
+  test("what it holds cannot be removed: that is no reason to keep the instance here", async () => {
     const stage = unshelving();
     stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers["driver.destroy"] = new Error("busy");
     stage.answers["placement.deleteAllocation"] = new Error("Placement");
     await unshelve(stage);
     expect(stage.did.at(-2)).toEqual(["claim.abort", { instance: back }]);
-    expect(stage.logged("could not remove the guest of the failed unshelve")).toBe(1);
     expect(stage.logged("allocations could not be removed")).toBe(1);
+  });
+
+  describe("its guest cannot be removed", () => {
+    async function left(error: Error = new Error("broken")) {
+      const stage = unshelving();
+      stage.answers["driver.spawn"] = error;
+      stage.answers["driver.destroy"] = new Error("busy");
+      await unshelve(stage);
+      expect(stage.instance).toMatchObject({ host: "here", vmState: "shelved_offloaded", taskState: "spawning" });
+      expect(stage.calls).not.toContain("placement.deleteAllocation");
+      stage.answers["driver.destroy"] = undefined;
+      return stage;
+    }
+
+    test("the instance stays here until it has gone; then as any that fails, once", async () => {
+      const stage = await left();
+      stage.answers["driver.destroy"] = new Error("busy");
+      await stage.operations.removeLeftGuests();
+      expect(stage.logged("has left here could not be removed")).toBe(1);
+      stage.answers["driver.destroy"] = undefined;
+      stage.lines.length = 0;
+      await stage.operations.removeLeftGuests();
+      await stage.operations.removeLeftGuests();
+      expect(stage.did).toEqual([DESTROY(claimed), RELEASE, ["claim.abort", { instance: back }]]);
+    });
+
+    test.each<[string, object | null]>([
+      ["is being deleted", { taskState: "deleting", taskRequestId: "req-theirs" }],
+      ["has been given another state", { taskState: null }],
+      ["is elsewhere", { host: "there" }],
+      ["is gone", null],
+    ])("and the instance %s by then: the guest is theirs", async (_, changes) => {
+      const stage = await left();
+      stage.instance = changes && stage.instance && { ...stage.instance, ...changes };
+      stage.lines.length = 0;
+      await stage.operations.removeLeftGuests();
+      expect(stage.calls).toEqual([]);
+    });
+
+    test("and a delete has the instance already: it removes the guest", async () => {
+      const stage = await left(new UnexpectedTaskState("deleting"));
+      stage.lines.length = 0;
+      await stage.operations.removeLeftGuests();
+      expect(stage.calls).toEqual([]);
+    });
   });
 
   test.each([

@@ -1,0 +1,29 @@
+/** Removes what is left of one guest, under the lock of its instance. */
+type RemoveGuest = () => Promise<void>;
+
+interface LeftGuest {
+  readonly instanceUuid: string;
+  readonly remove: RemoveGuest;
+}
+
+/**
+ * Guests that operations of this process have made, or were to take away, and could not remove when they failed: the driver's
+ * answer says nothing of whether they are there. They are forgotten with the process; the records then say what a start does.
+ */
+export class LeftGuests {
+  readonly #left = new Set<LeftGuest>();
+
+  get all(): readonly LeftGuest[] {
+    return [...this.#left];
+  }
+
+  /** @param remove asks first whether the guest is still nobody's; throws when it could not be removed */
+  add(instanceUuid: string, remove: RemoveGuest): void {
+    this.#left.add({ instanceUuid, remove });
+  }
+
+  /** It is gone, or somebody's. */
+  forget(left: LeftGuest): void {
+    this.#left.delete(left);
+  }
+}

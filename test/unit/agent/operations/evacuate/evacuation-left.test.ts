@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { FlowStage, REQUEST } from "../../support/flow-stage.js";
+import { TO_HERE } from "../../support/staged-move.js";
+
+const STRIP = [
+  "placement.removeProviderTreeFromInstanceAllocation",
+  "vm",
+  "node-uuid",
+  { retry: true, requestId: REQUEST },
+];
+const BROKEN = { vmState: "error", taskState: null };
+
+describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it has not ended until that is done", () => {
+  async function left() {
+    const stage = new FlowStage({
+      capabilities: { supportsEvacuate: true },
+      instance: { host: "there", node: "far", taskState: "rebuilding" },
+      migration: { migrationType: "evacuation", status: "accepted", ...TO_HERE, destNode: null },
+    });
+    stage.answers["driver.spawn"] = new Error("broken");
+    stage.answers["driver.destroy"] = new Error("busy");
+    await stage.failure("rebuild_instance", {
+      onSharedStorage: null,
+      recreate: true,
+      node: "node",
+      imageRef: "image",
+      targetStopped: false,
+    });
+    expect(stage.did.find(([call]) => call === STRIP[0] || call === "claim.abort")).toBeUndefined();
+    expect(stage.migration?.status).toBe("pre-migrating");
+    await stage.operations.removeLeftGuests();
+    expect(stage.logged("has left here could not be removed")).toBe(1);
+    stage.answers["driver.destroy"] = undefined;
+    stage.lines.length = 0;
+    return stage;
+  }
+
+  test("then as any that fails, once", async () => {
+    const stage = await left();
+    await stage.operations.removeLeftGuests();
+    await stage.operations.removeLeftGuests();
+    expect(stage.calls).toEqual(["driver.destroy", STRIP[0], "claim.abort"]);
+    expect(stage.said("claim.abort")).toEqual([[{ migrationStatus: "failed", instance: BROKEN }]]);
+  });
+
+  test("the instance is another request's by then: only the evacuation ends", async () => {
+    const stage = await left();
+    Object.assign(stage.instance ?? {}, { taskRequestId: "req-theirs" });
+    await stage.operations.removeLeftGuests();
+    expect(stage.did.slice(1)).toEqual([STRIP, ["migration_save", { id: 7, changes: { status: "failed" } }]]);
+  });
+
+  test("the instance is here by then, and so the guest is its own", async () => {
+    const stage = await left();
+    Object.assign(stage.instance ?? {}, { host: "here" });
+    await stage.operations.removeLeftGuests();
+    expect(stage.calls).toEqual([]);
+  });
+
+  test("nothing is done without the host's lease", async () => {
+    const stage = await left();
+    stage.leaseHeld = false;
+    await expect(stage.operations.removeLeftGuests()).rejects.toThrow("lease of host here is lost");
+    expect(stage.calls).toEqual([]);
+  });
+});
