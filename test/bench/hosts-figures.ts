@@ -97,7 +97,8 @@ async function measureIdle(
 }
 
 async function measureBoots(cloud: LocalCloud, { servers, tell }: Phases, add: Add): Promise<void> {
-  const imageRef = await new Operator(cloud).image();
+  const operator = new Operator(cloud);
+  const imageRef = await operator.image();
   const boot = async (name: string) => {
     const server = { name, flavorRef: "1", imageRef, networks: "none" };
     const answer = await cloud.compute("POST", "/servers", { server });
@@ -108,16 +109,18 @@ async function measureBoots(cloud: LocalCloud, { servers, tell }: Phases, add: A
   };
   tell(`${servers} servers are booted at once`);
   const [from, start] = [await cpuOf(cloud.controlPlane.pid), performance.now()];
-  await new PQueue({ concurrency: 16 }).addAll(
+  const ids = await new PQueue({ concurrency: 16 }).addAll(
     Array.from({ length: servers }, (_, index) => () => boot(`together${index}`)),
   );
+  // A look that costs nothing: what it takes counts, too.
   await cloud.eventually(
-    async () => Object.values<Json>((await cloud.compute("GET", "/servers/detail?limit=1000")).body.servers ?? {}),
-    (found) => found.length >= servers && found.every(({ status }) => String(status) === "ACTIVE"),
+    async () => Object.values<Json>((await cloud.compute("GET", "/servers?status=BUILD&limit=1")).body.servers ?? {}),
+    (building) => building.length === 0,
   );
   add("boots", "a second", servers / ((performance.now() - start) / 1000), { least: 150 });
   const spent = cpuSince(await cpuOf(cloud.controlPlane.pid), from);
   add("a boot: control plane's CPU", "ms", (spent.controlPlane * 1000) / servers);
+  await operator.serversIn(ids, "ACTIVE");
   tell("servers are booted one after the other");
   const waits: number[] = [];
   for (let index = 0; index < 50; index += 1) {

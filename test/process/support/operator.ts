@@ -1,5 +1,8 @@
 import { type Cloud, eventually, type Json } from "./cloud.js";
 
+/** `[api] max_limit` */
+const PAGE = 1000;
+
 /** What an operator does, over the public APIs. */
 export class Operator {
   readonly #cloud: Cloud;
@@ -46,14 +49,24 @@ export class Operator {
     return server;
   }
 
+  /** All of them: a page has a thousand at the most. */
+  async #servers(): Promise<readonly Json[]> {
+    const found: Json[] = [];
+    for (let marker = ""; ; marker = `&marker=${found.at(-1)?.id}`) {
+      const { body } = await this.#cloud.compute("GET", `/servers/detail?all_tenants=1${marker}`);
+      const page = Object.values(body.servers ?? {});
+      found.push(...page);
+      if (page.length < PAGE) {
+        return found;
+      }
+    }
+  }
+
   /** Waits until each of many servers is in this status, with one request a look for all of them. */
   async serversIn(ids: readonly string[], status: string): Promise<void> {
     const waited = new Set(ids);
     const found = await eventually(
-      async () => {
-        const { body } = await this.#cloud.compute("GET", "/servers/detail?all_tenants=1");
-        return Object.values(body.servers ?? {}).filter((server) => waited.has(String(server.id)));
-      },
+      async () => (await this.#servers()).filter((server) => waited.has(String(server.id))),
       (servers) =>
         servers.some((server) => String(server.status) === "ERROR") ||
         servers.filter((server) => String(server.status) === status).length === waited.size,
