@@ -15,6 +15,7 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
     }
     const request = requestId(services);
     services.logger.info("reclaiming a soft-deleted instance", { instance: instance.uuid, request_id: request });
+    let begun = false;
     try {
       // It may have been restored meanwhile.
       const deleting = await services.conductor.call("instance_save", {
@@ -23,6 +24,7 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
         expectedTaskState: [null],
         expectedVmState: ["soft-delete"],
       });
+      begun = true;
       await services.operations.run("terminate_instance", { instanceUuid: deleting.uuid, requestId: request });
     } catch (error) {
       services.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
@@ -30,7 +32,10 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
         request_id: request,
         err: error,
       });
-      await softDeletedAgain(services, instance, request);
+      // One that was restored before the delete began is its user's, in error, too.
+      if (begun) {
+        await softDeletedAgain(services, instance, request);
+      }
     }
   }
 }

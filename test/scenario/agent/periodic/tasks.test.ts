@@ -190,6 +190,25 @@ scenario(
 );
 
 scenario(
+  "4.10 _reclaim_queued_deletes one that was restored as its turn came is its user's, in error, too",
+  async (lab) => {
+    const { node } = await lab.seed("devstack1");
+    addInstance(lab.store, VM, placed(node));
+    lab.store.instances.save(VM, { vmState: "soft-delete" });
+    lab.beforeCall = (_host, method, params) => {
+      const { changes } = (params ?? {}) as { readonly changes?: { readonly taskState?: string } };
+      if (method === "instance_save" && changes?.taskState === "deleting") {
+        lab.store.instances.save(VM, { vmState: "error" });
+      }
+    };
+    const run = await lab.start("devstack1", periodic({ reclaim_instance_interval: 300 }));
+    await lab.world.advance(400_000);
+    expect(run.runtime.logs.some(({ message }) => message.includes("could not be reclaimed"))).toBe(true);
+    expect(lab.instance(VM).vmState).toBe("error");
+  },
+);
+
+scenario(
   "4.10 _check_instance_build_time a build that takes longer than instance_build_timeout becomes an error",
   async (lab) => {
     const { node } = await lab.seed("devstack1");
