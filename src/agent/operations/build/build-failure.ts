@@ -125,7 +125,8 @@ async function keepHere(
 ): Promise<FailedBuild> {
   await addFault(context, instance.uuid, error);
   await attempt(context, instance.uuid, "set the instance to error", () =>
-    tracker.saveInstance(instance, { vmState: "error", taskState: null }),
+    // A delete that has come since waits for the lock, and must find its task_state.
+    tracker.saveInstance(instance, { vmState: "error", taskState: null }, [instance.taskState]),
   );
   return { error };
 }
