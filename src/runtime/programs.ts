@@ -25,7 +25,7 @@ export interface RunOptions {
   readonly argv: readonly string[];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Kills the program. */
+  /** Kills the program and what it has started. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -42,7 +42,10 @@ export type ProgramSignal = "SIGTERM" | "SIGKILL" | "SIGHUP" | "SIGINT" | "SIGST
 export interface Programs {
   /** Starts a program that outlives this process, in a session of its own. */
   start(options: StartOptions): Promise<ProcessIdentity>;
-  /** Runs a program to its end, which must come soon. What it prints is kept, up to 1 MiB of each. @throws the signal's reason. */
+  /**
+   * Runs a program to its end, which must come soon, in a session of its own. What it prints is kept, up to 1 MiB of each.
+   * @throws the signal's reason, at once: also when the program cannot be killed.
+   */
   run(options: RunOptions): Promise<ProgramResult>;
   /** The process that has this pid now; undefined: there is none, or it has ended and was not reaped. */
   look(pid: number): Promise<SeenProcess | undefined>;

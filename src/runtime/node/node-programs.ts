@@ -42,20 +42,26 @@ export class NodePrograms implements Programs {
 
   async run({ argv, cwd, env, signal }: RunOptions): Promise<ProgramResult> {
     signal?.throwIfAborted();
-    const child = launch(argv, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: false });
+    const child = launch(argv, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     const output = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const) {
       child[name]?.setEncoding("utf8").on("data", (text: string) => {
         output[name] = (output[name] + text).slice(0, MOST_OUTPUT);
       });
     }
-    const stop = () => child.kill("SIGKILL");
+    let stop = () => {};
+    const closed = new Promise<number | null>((resolve, reject) => {
+      child.once("close", resolve);
+      stop = () => {
+        abandon(child);
+        reject(signal?.reason);
+      };
+    });
+    closed.catch(() => {});
     signal?.addEventListener("abort", stop, { once: true });
     try {
-      const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
       await begun(child, argv);
       const code = await closed;
-      signal?.throwIfAborted();
       return { code, ...output };
     } finally {
       signal?.removeEventListener("abort", stop);
@@ -128,6 +134,20 @@ function launch(
     stdio: options.stdio,
     detached: options.detached,
   });
+}
+
+/** Kills the program and what it has started, and does not wait: one may be stuck in the kernel, or hold its output open. */
+function abandon(child: ChildProcess): void {
+  if (child.pid !== undefined) {
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // The whole group has ended.
+    }
+  }
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  child.unref();
 }
 
 /** @throws {ProgramFailure} */

@@ -1,6 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DriverReport } from "../../../src/testing/report.js";
 import { Program } from "../../process/support/program.js";
@@ -11,6 +12,9 @@ const missing = missingQemu();
 
 /** What every cloud has. */
 const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
+
+/** Milliseconds that a drill, of a quarter of a minute, may take before what is known of it is told. */
+const LONG = 600_000;
 
 describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === null ? "" : ` (${missing})`}`, () => {
   let stateDir: string;
@@ -34,9 +38,9 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
     const args = ["up", "--driver", "qemu", "--hosts", "2", "--port", "0", "--state-dir", stateDir];
     const cluster = new Program("compute-cluster", args);
     try {
-      await cluster.printed(/Ctrl-C stops all of it/);
-      const drill = new Program("compute-cluster", ["drill", "--json", "--patience", "180", "--state-dir", stateDir]);
-      const { code } = await drill.exited;
+      await inTime("up", cluster.printed(/Ctrl-C stops all of it/), stateDir);
+      const drill = new Program("compute-cluster", ["drill", "--json", "--patience", "60", "--state-dir", stateDir]);
+      const { code } = await inTime("the drill", drill.exited, stateDir);
       const rows = JSON.parse(drill.stdout) as readonly { readonly operation: string; readonly verdict: string }[];
       // A live migration of so small a guest may be over before the API has asked for its end.
       const late = rows.find(({ operation, verdict }) => operation === "abort live migration" && verdict === "skipped");
@@ -44,7 +48,30 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
       expect(rows.map(({ operation }) => operation)).toContain("evacuate");
       expect(code).toBe(0);
     } finally {
-      await cluster.stop();
+      await inTime("the cluster's end", cluster.stop(), stateDir);
     }
-  }, 900_000);
+  }, 2_000_000);
 });
+
+/** @throws what the cluster's programs have logged last, when it takes long. */
+async function inTime<T>(what: string, work: Promise<T>, stateDir: string): Promise<T> {
+  const over = new AbortController();
+  const late = sleep(LONG, undefined, { signal: over.signal }).then(async () => {
+    throw new Error(`${what} is not over after ${LONG / 1000} s\n${await lastLogged(stateDir)}`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    late.catch(() => {});
+    over.abort();
+  }
+}
+
+async function lastLogged(stateDir: string): Promise<string> {
+  const names = (await readdir(stateDir, { recursive: true })).filter((name) => name.endsWith(".log"));
+  const ends = names.map(async (name) => {
+    const lines = (await readFile(join(stateDir, name), "utf8")).trim().split("\n");
+    return [`== ${name}`, ...lines.slice(-25).map((line) => line.slice(0, 400))].join("\n");
+  });
+  return (await Promise.all(ends)).join("\n");
+}

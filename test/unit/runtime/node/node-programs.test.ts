@@ -37,6 +37,19 @@ describe("programs of the machine", () => {
     await expect(running).rejects.toThrow("enough");
   });
 
+  test("are killed with what they have started, which may hold their output open", async () => {
+    const stop = new AbortController();
+    const pidFile = join(folder, "pid");
+    const script = `sleep 60 & echo $! > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; wait`;
+    const running = programs.run({ argv: ["sh", "-c", script], signal: stop.signal });
+    const pid = Number(await contentsOf(pidFile));
+    const sleeper = await programs.look(pid);
+    expect(sleeper).toMatchObject({ pid });
+    stop.abort(new Error("enough"));
+    await expect(running).rejects.toThrow("enough");
+    await programs.ended({ pid, started: sleeper?.started ?? "" });
+  });
+
   test("are told by pid and start, end by a signal, and write to their log", async () => {
     const logFile = join(folder, "deep", "log");
     const argv = ["sh", "-c", "echo begun; exec sleep 60"];
@@ -100,3 +113,14 @@ describe("streams", () => {
     server.close();
   });
 });
+
+/** What a file holds, once it is there. */
+async function contentsOf(path: string): Promise<string> {
+  for (;;) {
+    try {
+      return await readFile(path, "utf8");
+    } catch {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
