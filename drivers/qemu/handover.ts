@@ -39,6 +39,8 @@ const BUSY: ReadonlySet<string> = new Set([
 
 /** Milliseconds between two looks at a migration that ends. */
 const LOOK = 20;
+/** Milliseconds that QEMU has to cancel, before the one that it sends to is killed: a stream that breaks ends the wait. */
+const CANCEL = 30_000;
 
 /** One guest's way from this hypervisor to another: QEMU sends it, and until it has all arrived, everything can be taken back. */
 export class Handover {
@@ -91,8 +93,10 @@ export class Handover {
 
   /** The guest goes on here as it did. False: it has arrived there already, and stays there. */
   async takeBack(guests: Guests): Promise<boolean> {
-    const { timers } = this.#parts.context;
+    const { runs, context } = this.#parts;
+    const { timers, clock } = context;
     await guests.use(this.qemu, (execute) => execute("migrate_cancel"));
+    const deadline = clock.monotonic() + CANCEL;
     for (;;) {
       const { status, hasLeft } = await migrationStatus(this.qemu, this.#parts);
       if (hasLeft) {
@@ -100,6 +104,10 @@ export class Handover {
       }
       if (!BUSY.has(status)) {
         break;
+      }
+      // Once it is cancelled it cannot complete any more, so that nothing there is the guest.
+      if (status === "cancelling" && clock.monotonic() > deadline) {
+        await runs.kill(this.stored.destination.qemu);
       }
       await timers.sleep(LOOK);
     }
@@ -113,10 +121,10 @@ export class Handover {
 
   /** What a destination has that will not get the guest: for when its own agent will not be asked. */
   async removeThere(): Promise<void> {
-    const { processes, files } = this.#parts.context;
+    const { runs, context } = this.#parts;
+    const { files } = context;
     const { qemu, folder, instances } = this.stored.destination;
-    await processes.signal(qemu, "SIGKILL");
-    await processes.ended(qemu);
+    await runs.kill(qemu);
     await files.remove(join(folder, "guests", `${this.uuid}.json`));
     if (this.stored.disks.length > 0 && instances !== this.#parts.layout.instances) {
       await files.remove(join(instances, this.uuid));

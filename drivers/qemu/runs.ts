@@ -19,11 +19,18 @@ class GuestDidNotStart extends Error {
   override readonly name = "GuestDidNotStart";
 }
 
+/** QEMU goes on after SIGKILL. */
+class GuestDoesNotEnd extends Error {
+  override readonly name = "GuestDoesNotEnd";
+}
+
 /** Which process a run is, in its folder. */
 export const RECORD = "process.json";
 const LOG = "log";
 /** Milliseconds that a QEMU has to end after SIGTERM, on which it writes out its disks. */
 const LAST_WRITES = 10_000;
+/** Milliseconds that a process has to end after SIGKILL. */
+const KILLED = 30_000;
 /** Milliseconds between two tries to reach a QEMU that has just begun. */
 const TRY = 20;
 
@@ -89,7 +96,7 @@ export class Runs {
   /** Ends what runs of the guest, and what a killed agent may have begun to start; nothing is success. */
   async end(uuid: string, signal?: AbortSignal): Promise<void> {
     const { context, layout, lease } = this.#parts;
-    const { files, processes, random } = context;
+    const { files, random } = context;
     const running = await this.find(uuid);
     if (running) {
       await lease.refuseLate();
@@ -105,8 +112,7 @@ export class Runs {
         const folder = join(layout.runs, name);
         const left = await this.#findIn(folder, uuid);
         if (left) {
-          await processes.signal(left, "SIGKILL");
-          await processes.ended(left, signal);
+          await this.kill(left, signal);
         }
         await files.remove(folder);
       }
@@ -118,8 +124,18 @@ export class Runs {
     const { processes } = this.#parts.context;
     await processes.signal(qemu, "SIGTERM");
     if (!(await this.endsWithin(qemu, LAST_WRITES, signal))) {
-      await processes.signal(qemu, "SIGKILL");
-      await processes.ended(qemu, signal);
+      await this.kill(qemu, signal);
+    }
+  }
+
+  /** @throws {GuestDoesNotEnd} */
+  async kill(qemu: ProcessIdentity, signal?: AbortSignal): Promise<void> {
+    await this.#parts.context.processes.signal(qemu, "SIGKILL");
+    if (!(await this.endsWithin(qemu, KILLED, signal))) {
+      throw new GuestDoesNotEnd(
+        `QEMU's process ${qemu.pid} goes on ${KILLED / 1000} s after SIGKILL: the machine's kernel keeps it; expected its ` +
+          `end. See /proc/${qemu.pid}/status and the kernel's log, and try again`,
+      );
     }
   }
 

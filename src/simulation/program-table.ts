@@ -11,6 +11,8 @@ export interface ProgramHandle {
   exit(code: number): void;
   /** Default: SIGKILL, SIGTERM, SIGINT and SIGHUP end it. SIGKILL does whatever is said here. */
   onSignal(listener: (signal: ProgramSignal) => void): void;
+  /** The kernel keeps it from now on, as one that waits for a device: no signal ends it. */
+  stick(): void;
   onEnd(listener: () => void): void;
   /** Takes connections to a Unix socket at a path below its folder, or an absolute one, until it ends. */
   listen(path: string, accept: (stream: Stream) => void): void;
@@ -39,6 +41,7 @@ export class RunningProgram {
   code: number | null = null;
   #tellEnded: () => void = () => {};
   #over = false;
+  #stuck = false;
   readonly #onEnd: (() => void)[] = [];
   #onSignal: (signal: ProgramSignal) => void = (signal) => {
     if (signal !== "SIGSTOP" && signal !== "SIGCONT") {
@@ -60,6 +63,9 @@ export class RunningProgram {
   }
 
   signalled(signal: ProgramSignal): void {
+    if (this.#stuck) {
+      return;
+    }
     if (signal === "SIGKILL") {
       this.end(null);
     } else {
@@ -90,6 +96,9 @@ export class RunningProgram {
       exit: (code) => this.end(code),
       onSignal: (listener) => {
         this.#onSignal = listener;
+      },
+      stick: () => {
+        this.#stuck = true;
       },
       onEnd: (listener) => void this.#onEnd.push(listener),
       listen: (path, accept) => void this.listeners.set(path.startsWith("/") ? path : `${this.cwd}/${path}`, accept),

@@ -88,6 +88,14 @@ describe("8.11 whose process a guest of driver qemu is", () => {
     expect(await lab.run(host.powerState(vm))).toBe(4);
   });
 
+  test("what goes on after SIGKILL is told with its pid, and waited for no longer", async () => {
+    const host = await spawned();
+    const [qemu] = lab.running;
+    qemu?.stick();
+    await expect(lab.run(host.powerOff(vm))).rejects.toThrow(`process ${qemu?.pid} goes on 30 s after SIGKILL`);
+    expect(await lab.run(host.powerState(vm)), "it still runs").toBe(1);
+  });
+
   test("the power button is pressed again every 10 s until the time is over", async () => {
     const host = await spawned();
     await lab.run(host.powerOff(vm, { timeout: 25 }));
@@ -150,6 +158,22 @@ describe("8.3 a guest that comes to driver qemu", () => {
       qemu.exit(1);
     }
     await expect(ended.arrived()).rejects.toThrow(GuestNotFound);
+  });
+});
+
+describe("8.3 a guest that driver qemu sends", () => {
+  test("comes back from a QEMU that does not come to the end of a cancel, by the end of the one it was sent to", async () => {
+    const lab = new QemuLab();
+    const host = await lab.connect();
+    await lab.run(host.spawn(vm, spawnOptions));
+    const { programs, files } = lab.runtime;
+    const there = await programs.start({ argv: ["qemu-system-x86_64", "-pidfile", "/there"], logFile: "/l" });
+    const destination = { qemu: there, folder: "/other", instances: "/other/instances" };
+    await files.write(`/qemu/migrations/${UUID}.json`, JSON.stringify({ destination, disks: [], running: true }));
+    lab.script.departure = () => (lab.running.size === 2 ? "cancelling" : "cancelled");
+    await lab.run(host.liveMigrationAbort(vm));
+    expect([...lab.running].map(({ cwd }) => cwd)).toEqual([RUN]);
+    expect(lab.asked.at(-1)).toBe("cont");
   });
 });
 

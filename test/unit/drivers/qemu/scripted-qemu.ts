@@ -17,6 +17,8 @@ export interface Script {
   obeysButton?: boolean;
   /** How a guest that comes from another host arrives: what `query-migrate` says, one a question, then that it is there. */
   arrival?: string[];
+  /** What `query-migrate` says of a guest that is sent, instead. */
+  departure?: () => string;
 }
 
 /** A machine with QEMU's programs, scripted, in virtual time; what they were asked is noted. */
@@ -98,7 +100,7 @@ export class QemuLab {
       case "query-status":
         return { return: guest };
       case "query-migrate": {
-        const status = this.script.arrival?.shift();
+        const status = this.script.departure?.() ?? this.script.arrival?.shift();
         guest.status = status === "completed" ? "running" : guest.status;
         return { return: { status: status ?? "none" } };
       }
@@ -112,6 +114,7 @@ export class QemuLab {
         }
         return { return: {} };
       case "qmp_capabilities":
+      case "migrate_cancel":
         return { return: {} };
       default:
         return { error: { class: "CommandNotFound", desc: `the script has no ${command}` } };
