@@ -2,6 +2,7 @@ import { ServiceTooOld } from "../conductor/errors.js";
 import type { PlacementAccess } from "../placement/access/placement-access.js";
 import { ReportClient } from "../placement/report-client.js";
 import type { Digests } from "../runtime/digests.js";
+import type { KeyMaker } from "../runtime/key-maker.js";
 import { Opened } from "../runtime/opened.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
@@ -31,6 +32,7 @@ import { Turns } from "./turns.js";
 export interface ControlPlaneOptions extends TaskOptions {
   readonly runtime: Runtime;
   readonly digests: Digests;
+  readonly keys: KeyMaker;
   readonly directory: StateDir;
   /** 0: any free one. */
   readonly port: number;
@@ -162,6 +164,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   const apis = createApis({
     runtime: { ...runtime, logger: logger.child({ service: "compute-api" }) },
     digests,
+    keys: options.keys,
     imageFolder: directory.glance,
     identity,
     store,

@@ -1,4 +1,5 @@
 import type { Digests } from "../runtime/digests.js";
+import type { KeyMaker } from "../runtime/key-maker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceHandler } from "../runtime/service.js";
 import type { ComputeDeps } from "./compute/api/deps.js";
@@ -15,6 +16,7 @@ export interface ApisOptions {
   readonly identity?: Identity;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "files" | "logger">;
   readonly digests: Digests;
+  readonly keys: KeyMaker;
   /** Absolute folder of the images' bytes. */
   readonly imageFolder: string;
   readonly store: Store;
@@ -55,6 +57,7 @@ export function createApis(options: ApisOptions): Apis {
     timers,
     random,
     digests,
+    keys: options.keys,
     logger,
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,

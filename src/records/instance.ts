@@ -157,6 +157,13 @@ export const INSTANCE = {
   configDrive: no,
   /** Name of the key pair that its user chose. */
   keyName: textOrNull,
+  /** Its public key, as it was then. */
+  keyData: withDefault(nullable(text(LONG)), null),
+  /** The addresses that its user wants it to be reached at; nobody looks whether it is. */
+  accessIpV4: textOrNull,
+  accessIpV6: textOrNull,
+  /** The guest's partition grows with its disk: `OS-DCF:diskConfig` is AUTO. */
+  autoDiskConfig: no,
   /** Base64, as the user gave it. */
   userData: withDefault(nullable(text(LONG)), null),
   tags: withDefault(listOf(text()), []),

@@ -8,6 +8,7 @@ import { openStore } from "../../src/cluster/store/open-store.js";
 import type { Store } from "../../src/cluster/store/store.js";
 import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
+import { nodeKeys } from "../../src/runtime/node/node-keys.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { CIRROS, passwordAuth, RESOURCES, TINY } from "../unit/cluster/compute/api-world.js";
 
@@ -42,6 +43,7 @@ async function start(): Promise<Running> {
   const options = {
     runtime,
     digests: nodeDigests,
+    keys: nodeKeys,
     imageFolder: "/glance",
     store,
     bus,

@@ -22,7 +22,7 @@ export interface ControlPlaneFlags {
 
 export type ControlPlaneConfig = Omit<
   ControlPlaneOptions,
-  "runtime" | "digests" | "directory" | "port" | "ironicNodes" | "outside" | "onHolder" | "supervisor"
+  "runtime" | "digests" | "keys" | "directory" | "port" | "ironicNodes" | "outside" | "onHolder" | "supervisor"
 >;
 
 /**

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { startControlPlane } from "../../cluster/control-plane.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
+import { nodeKeys } from "../../runtime/node/node-keys.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { createLogger } from "../ui/create-logger.js";
 import { leaveParent, tellParent } from "../ui/parent.js";
@@ -61,6 +62,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   const controlPlane = await startControlPlane({
     runtime,
     digests: nodeDigests,
+    keys: nodeKeys,
     directory,
     port: options.port ?? portOf(before?.url) ?? DEFAULT_PORT,
     ironicNodes: options.ironic,

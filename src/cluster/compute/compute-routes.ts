@@ -3,6 +3,7 @@ import { ABSENT_ROUTES } from "./api/absent.js";
 import type { ComputeRoute } from "./api/call.js";
 import { FLAVOR_ROUTES } from "./flavors/routes.js";
 import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
+import { KEYPAIR_ROUTES } from "./keypairs/routes.js";
 import { MIGRATION_ROUTES } from "./migrations/routes.js";
 import { QUOTA_ROUTES } from "./quotas/routes.js";
 import { SERVER_ROUTES } from "./servers/routes.js";
@@ -17,6 +18,7 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...AVAILABILITY_ZONE_ROUTES,
   ...AGGREGATE_ROUTES,
   ...HYPERVISOR_ROUTES,
+  ...KEYPAIR_ROUTES,
   ...MIGRATION_ROUTES,
   ...QUOTA_ROUTES,
   ...ABSENT_ROUTES,

@@ -16,6 +16,9 @@ export class FlavorAccessExists extends ConductorError {
 export class FlavorAccessNotFound extends ConductorError {
   override readonly name = "FlavorAccessNotFound";
 }
+export class KeyPairExists extends ConductorError {
+  override readonly name = "KeyPairExists";
+}
 export class AggregateNameExists extends ConductorError {
   override readonly name = "AggregateNameExists";
 }

@@ -7,6 +7,7 @@ import { Changes, type StoreChange } from "./changes.js";
 import { ComputeNodes, type DefaultRatios } from "./compute-nodes.js";
 import { Flavors } from "./flavors.js";
 import { Instances } from "./instances.js";
+import { KeyPairs } from "./key-pairs.js";
 import { Leases } from "./leases.js";
 import { Mappings } from "./mappings.js";
 import { Messages } from "./messages.js";
@@ -46,6 +47,7 @@ export function storeOn(
     migrations: new Migrations(context),
     flavors: new Flavors(context),
     aggregates: new Aggregates(context),
+    keyPairs: new KeyPairs(context),
     actions: new Actions(context),
     requests: new Requests(context),
     mappings: new Mappings(context),

@@ -66,6 +66,10 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     // "True" or nothing, since there were other values once.
     configDrive: { read: (value) => value === "True" || value === true, write: (value) => (value ? "True" : "") },
     keyName: name,
+    keyData: nullable(text()),
+    accessIpV4: nullable(text()),
+    accessIpV6: nullable(text()),
+    autoDiskConfig: flag(false),
     userData: nullable(text()),
     tags: readOnly<readonly string[]>({
       read: (value) => (isRecord(value) ? listedObjects(value, "TagList").map(tagName) : []),

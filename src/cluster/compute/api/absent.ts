@@ -1,25 +1,8 @@
 import type { ComputeRoute } from "./call.js";
-import { notFound } from "./fault.js";
 import { requireReader } from "./policy.js";
 
 /** Resources of Nova that this project has none of: lists that clients read on their way are empty. */
 export const ABSENT_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/os-keypairs",
-    answer: (_deps, call) => {
-      requireReader(call, "os_compute_api:os-keypairs:index");
-      return { body: { keypairs: [] } };
-    },
-  },
-  {
-    method: "GET",
-    path: "/os-keypairs/:name",
-    answer: (_deps, call) => {
-      requireReader(call, "os_compute_api:os-keypairs:show");
-      throw notFound(`Keypair ${call.param("name")} not found for user ${call.credentials.userId}`);
-    },
-  },
   {
     method: "GET",
     path: "/os-server-groups",

@@ -2,6 +2,7 @@ import type { ReportClient } from "../../../placement/report-client.js";
 import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
+import type { KeyMaker } from "../../../runtime/key-maker.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Random } from "../../../runtime/random.js";
 import type { Timers } from "../../../runtime/timers.js";
@@ -21,6 +22,7 @@ export interface ComputeDeps {
   readonly timers: Timers;
   readonly random: Random;
   readonly digests: Digests;
+  readonly keys: KeyMaker;
   readonly logger: Logger;
   /** Seconds; `[DEFAULT] service_down_time`. */
   readonly serviceDownTime: number;

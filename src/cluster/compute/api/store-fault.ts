@@ -14,6 +14,7 @@ import {
   FlavorAccessNotFound,
   FlavorExists,
   FlavorIdExists,
+  KeyPairExists,
 } from "../../store/store-errors.js";
 import { badRequest, conflict, type Fault, notFound } from "./fault.js";
 
@@ -31,7 +32,7 @@ export function storeFault(error: unknown): Fault | undefined {
   if (error instanceof FlavorExists || error instanceof FlavorIdExists) {
     return conflict(error.message);
   }
-  if (error instanceof FlavorAccessExists) {
+  if (error instanceof FlavorAccessExists || error instanceof KeyPairExists) {
     return conflict(error.message);
   }
   if (error instanceof AggregateNotFound || error instanceof FlavorAccessNotFound) {

@@ -1,4 +1,6 @@
+import type { Instance } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import type { CreateBody } from "./create-schema.js";
 
@@ -10,9 +12,6 @@ export function refuseUnsupported(call: Call, body: CreateBody, count: number): 
       "Block Device Mapping is Invalid: this cloud has no Block Storage service. Leave block devices out and boot from an image.",
     );
   }
-  if (server.key_name !== undefined) {
-    throw badRequest("Invalid key_name provided.");
-  }
   refuseNetworks(server.networks);
   for (const { name } of server.security_groups ?? []) {
     if (name !== undefined && name !== "default") {
@@ -23,11 +22,32 @@ export function refuseUnsupported(call: Call, body: CreateBody, count: number): 
   if (hints?.group !== undefined) {
     throw badRequest(`Instance group ${String(hints.group)} could not be found.`);
   }
-  if (server.trusted_image_certificates && server.trusted_image_certificates.length > 0) {
-    throw badRequest("Signed image verification is not available: leave trusted_image_certificates out.");
-  }
+  refuseCertificates(server.trusted_image_certificates);
   if (server.hostname !== undefined && count > 1) {
     throw badRequest("Unable to allocate a single hostname to multiple instances");
+  }
+}
+
+/** What a server has of its user's key pair; null: none. @throws {Fault} 400 */
+export function chosenKey(
+  { store }: Pick<ComputeDeps, "store">,
+  userId: string,
+  name: string | null,
+): Pick<Instance, "keyName" | "keyData"> {
+  if (name === null) {
+    return { keyName: null, keyData: null };
+  }
+  const pair = store.keyPairs.get(userId, name);
+  if (!pair) {
+    throw badRequest("Invalid key_name provided.");
+  }
+  return { keyName: name, keyData: pair.publicKey };
+}
+
+/** Nobody verifies signatures of images here. @throws {Fault} 400 */
+export function refuseCertificates(certificates: readonly string[] | null | undefined): void {
+  if (certificates && certificates.length > 0) {
+    throw badRequest("Signed image verification is not available: leave trusted_image_certificates out.");
   }
 }
 

@@ -2,7 +2,6 @@ import {
   ADMIN_PASSWORD,
   BOOLEAN,
   DESCRIPTION,
-  DISK_CONFIG,
   HOSTNAME,
   METADATA,
   NAME,
@@ -12,10 +11,11 @@ import {
   UUID_TEXT,
 } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
+import { USER_WISHES, type UserWishes } from "./user-wishes.js";
 
 /** A valid body of POST /servers. Counts may be texts, flags too. */
 export interface CreateBody {
-  readonly server: {
+  readonly server: UserWishes & {
     readonly name: string;
     readonly flavorRef: string | number;
     readonly imageRef?: string;
@@ -94,9 +94,7 @@ const BASE: Readonly<Record<string, Schema>> = {
   adminPass: ADMIN_PASSWORD,
   metadata: METADATA,
   networks: { type: "array", items: network(false, { type: "string" }) },
-  "OS-DCF:diskConfig": DISK_CONFIG,
-  accessIPv4: { type: "string", format: "ipv4" },
-  accessIPv6: { type: "string", format: "ipv6" },
+  ...USER_WISHES,
   availability_zone: NAME,
   block_device_mapping: BLOCK_DEVICES,
   block_device_mapping_v2: BLOCK_DEVICES,
@@ -112,7 +110,8 @@ const BASE: Readonly<Record<string, Schema>> = {
   user_data: { type: "string", format: "base64", maxLength: 65_535 },
 };
 
-const PERSONALITY = {
+/** Files that a guest is to begin with, which no driver here gives it. */
+export const PERSONALITY = {
   personality: {
     type: "array",
     items: {
@@ -123,7 +122,7 @@ const PERSONALITY = {
   },
 };
 
-const TRUSTED_CERTIFICATES = {
+export const TRUSTED_CERTIFICATES = {
   type: ["array", "null"],
   minItems: 1,
   maxItems: 50,

@@ -6,11 +6,12 @@ import { badRequest, Fault } from "../api/fault.js";
 import { denied, requireMember } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/find-flavor.js";
-import { hostnameFor, refuseUnsupported } from "./create-checks.js";
+import { chosenKey, hostnameFor, refuseUnsupported } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
 import { refuseUnhonoured } from "./unhonoured-specs.js";
+import { diskConfigWith, shownWishes, wishedChanges } from "./user-wishes.js";
 
 const POLICY = "os_compute_api:servers:create";
 
@@ -32,8 +33,9 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   if (projectId === null) {
     throw denied(POLICY);
   }
+  const key = chosenKey(deps, call.credentials.userId, server.key_name ?? null);
   const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-  const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count };
+  const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count, key };
   const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
   deps.store.transaction(() => {
     for (const instance of instances) {
@@ -53,6 +55,7 @@ interface Draft {
   readonly reservationId: string;
   readonly destination: Destination;
   readonly count: number;
+  readonly key: ReturnType<typeof chosenKey>;
 }
 
 function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void {
@@ -93,6 +96,9 @@ function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     tags: [...new Set(server.tags ?? [])].sort(),
     configDrive: isTrue(server.config_drive),
     userData: server.user_data ?? null,
+    ...draft.key,
+    ...wishedChanges(server),
+    ...diskConfigWith(draft.imageProperties, server, draft.imageRef),
     systemMetadata: withImageProperties({}, draft.imageProperties),
   };
   return { ...newInstance(given), id: 0, createdAt: clock.now() };
@@ -119,7 +125,7 @@ function answer(
       server: {
         id: first.uuid,
         links: call.links.pair(path),
-        "OS-DCF:diskConfig": "MANUAL",
+        "OS-DCF:diskConfig": shownWishes(first)["OS-DCF:diskConfig"],
         security_groups: groups.map((name) => ({ name })),
         adminPass: server.adminPass ?? generatePassword(random),
       },

@@ -5,8 +5,8 @@ import { badRequest } from "../api/fault.js";
 
 /** Sort keys of the API; those that are not here are ignored or refused as Nova does. */
 const KEYS: Readonly<Record<string, keyof Instance>> = {
-  access_ip_v4: "id",
-  access_ip_v6: "id",
+  access_ip_v4: "accessIpV4",
+  access_ip_v6: "accessIpV6",
   availability_zone: "availabilityZone",
   config_drive: "configDrive",
   created_at: "createdAt",

@@ -6,6 +6,7 @@ import type { ComputeDeps } from "../api/deps.js";
 import { isUp } from "../services/service-status.js";
 import type { FoundServer } from "./find-server.js";
 import { serverStatus } from "./server-status.js";
+import { shownWishes } from "./user-wishes.js";
 
 const WITH_PROGRESS = ["ACTIVE", "BUILD", "REBUILD", "RESIZE", "VERIFY_RESIZE", "MIGRATING"];
 const WITH_FAULT = ["ERROR", "DELETED"];
@@ -44,10 +45,8 @@ export class ServerView {
       created: isoSeconds(instance.createdAt),
       updated: isoSeconds(instance.updatedAt ?? instance.createdAt),
       addresses: {},
-      accessIPv4: "",
-      accessIPv6: "",
+      ...shownWishes(instance),
       links: links.pair(`servers/${instance.uuid}`),
-      "OS-DCF:diskConfig": "MANUAL",
       ...(WITH_FAULT.includes(status) && !building ? this.#fault(instance.uuid) : {}),
       ...(WITH_PROGRESS.includes(status) ? { progress: instance.progress } : {}),
       "OS-EXT-AZ:availability_zone": this.#zone(instance),

@@ -1,20 +1,24 @@
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireMember } from "../api/policy.js";
-import { DESCRIPTION, DISK_CONFIG, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
+import { DESCRIPTION, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { findInstance } from "./find-server.js";
 import { ServerView } from "./server-view.js";
+import { shownBefore75 } from "./shown-before-75.js";
+import { USER_WISHES, type UserWishes, wishedChanges } from "./user-wishes.js";
 
 interface UpdateBody {
-  readonly server: { readonly name?: string; readonly description?: string | null; readonly hostname?: string };
+  readonly server: UserWishes & {
+    readonly name?: string;
+    readonly description?: string | null;
+    readonly hostname?: string;
+  };
 }
 
 const BASE: Readonly<Record<string, Schema>> = {
   name: NAME,
-  "OS-DCF:diskConfig": DISK_CONFIG,
-  accessIPv4: { type: "string", format: "ipv4" },
-  accessIPv6: { type: "string", format: "ipv6" },
+  ...USER_WISHES,
 };
 
 function body(properties: Readonly<Record<string, Schema>>): Schema {
@@ -34,19 +38,16 @@ const UPDATE = schemas<UpdateBody>(
   [94, body({ ...v19, hostname: HOSTNAME })],
 );
 
-/** Before 2.75 the answer leaves out what the extensions of the time added to GET only. */
-const NOT_BEFORE_75 = /^(OS-EXT-|OS-SRV-USG:|os-extended-volumes:|config_drive$|key_name$|host_status$)/;
-
-/** PUT /servers/{id}: a name, a description, and since 2.90 the guest's host name. */
+/** PUT /servers/{id}: a name, a description, addresses, and since 2.90 the guest's host name. */
 export function updateServer(deps: ComputeDeps, call: Call): Answer {
-  const { name, description, hostname } = call.body(UPDATE).server;
+  const { name, description, hostname, ...wishes } = call.body(UPDATE).server;
   requireMember(call, "os_compute_api:servers:update");
   const instance = deps.store.instances.save(findInstance(deps, call).uuid, {
     ...(name === undefined ? {} : { displayName: name }),
     ...(description === undefined ? {} : { displayDescription: description }),
     ...(hostname === undefined ? {} : { hostname }),
+    ...wishedChanges(wishes),
   });
   const view = new ServerView(deps, call).detail({ instance, building: false });
-  const shown = Object.entries(view).filter(([key]) => call.version >= 75 || !NOT_BEFORE_75.test(key));
-  return { body: { server: Object.fromEntries(shown) } };
+  return { body: { server: call.version >= 75 ? view : shownBefore75(view) } };
 }

@@ -7,6 +7,7 @@ import { hostMappingRules } from "./host-mapping-rules.js";
 import { hotLookups } from "./hot-lookups.js";
 import { listIndexes } from "./list-indexes.js";
 import { taskRequests } from "./task-requests.js";
+import { userWishes } from "./user-wishes.js";
 
 /** The tables of the state of record (spec 1). */
 export const STORE_SCHEMA: readonly SchemaStep[] = [
@@ -18,4 +19,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 6, name: "epochs of hosts", sql: hostEpochs },
   { version: 7, name: "the oldest service of a kind", sql: hotLookups },
   { version: 8, name: "indexes of lists", sql: listIndexes },
+  { version: 9, name: "key pairs, and what else users bring along", sql: userWishes },
 ];

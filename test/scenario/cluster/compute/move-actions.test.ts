@@ -289,6 +289,20 @@ describe("6.6 states", () => {
     expect(world.casts[0]?.params).toMatchObject({ recreate: false, migrationId: null, node: "devstack1" });
   });
 
+  test("a rebuild answers what the extensions of the time did not add, until 2.75", async () => {
+    const answered = async (version: number) => {
+      const reply = await act(world.server("devstack1"), { rebuild: { imageRef: CIRROS } }, version);
+      return Object.keys(reply.json("server") as object);
+    };
+    const extensions = ["config_drive", "OS-EXT-STS:vm_state", "OS-SRV-USG:launched_at", "OS-EXT-AZ:availability_zone"];
+    expect(await answered(1)).not.toEqual(expect.arrayContaining(["key_name"]));
+    expect((await answered(1)).filter((key) => extensions.includes(key))).toEqual([]);
+    expect(await answered(54)).toContain("key_name");
+    expect(await answered(56)).not.toContain("user_data");
+    expect(await answered(57)).toContain("user_data");
+    expect(await answered(75)).toEqual(expect.arrayContaining(extensions));
+  });
+
   test.each<[number, unknown, Partial<NewInstance>, number, string | null]>([
     [1, { anything: 1 }, { vmState: "shelved" }, 202, null],
     [77, null, {}, 202, null],

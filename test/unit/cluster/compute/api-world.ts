@@ -18,6 +18,7 @@ import {
   type Service,
 } from "../../../../src/records/index.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { nodeKeys } from "../../../../src/runtime/node/node-keys.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
@@ -95,6 +96,7 @@ export class ApiWorld {
       runtime,
       identity: { ...identity, validate },
       digests: nodeDigests,
+      keys: nodeKeys,
       imageFolder: "/state/glance",
       store,
       bus,
@@ -222,6 +224,10 @@ export class ApiWorld {
       launchedAt: this.world.now,
       ...changes,
     });
+  }
+
+  userId(name: string): string {
+    return nodeDigests.sha256(`user/${name}`).slice(0, 32);
   }
 
   projectId(name: string): string {

@@ -1,5 +1,5 @@
-/** The door lets pass: callers who may see the project, who may change it, or administrators of the deployment only. */
-type Level = "reader" | "member" | "admin";
+/** The door lets pass: everybody, callers who may see the project, who may change it, or administrators of the deployment only. */
+type Level = "nobody" | "reader" | "member" | "admin";
 
 /** One way into the Compute API. `{server}` … are filled in; the default microversion is 2.72. */
 export interface Door {
@@ -20,6 +20,7 @@ function door(level: Level, method: string, path: string, body?: unknown, versio
   };
 }
 
+const ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUWjb0A9Jmc0XqpbdGLOeC+ZLfo4U9nPZkaiUkqZdrF";
 const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
 
 const SERVERS: readonly Door[] = [
@@ -128,8 +129,10 @@ const DEPLOYMENT: readonly Door[] = [
   door("reader", "GET", "/os-quota-sets/{project}/defaults"),
   door("reader", "GET", "/os-quota-sets/{project}/detail"),
   door("admin", "GET", "/os-quota-class-sets/default"),
-  door("reader", "GET", "/os-keypairs"),
-  door("reader", "GET", "/os-keypairs/key"),
+  door("nobody", "GET", "/os-keypairs"),
+  door("nobody", "POST", "/os-keypairs", { keypair: { name: "key", public_key: ED25519 } }),
+  door("nobody", "GET", "/os-keypairs/key"),
+  door("nobody", "DELETE", "/os-keypairs/key"),
   door("reader", "GET", "/os-server-groups"),
 ];
 

@@ -50,6 +50,10 @@ describe("the file", () => {
       "ALTER TABLE instances DROP COLUMN task_request_id",
       "ALTER TABLE instances DROP COLUMN delete_request_id",
       "DROP TABLE host_epochs",
+      "DROP TABLE key_pairs",
+      ...["key_data", "access_ip_v4", "access_ip_v6", "auto_disk_config"].map(
+        (column) => `ALTER TABLE instances DROP COLUMN ${column}`,
+      ),
       "DROP INDEX services_by_version",
       ...LIST_INDEXES.map((index) => `DROP INDEX ${index}`),
       "DELETE FROM schema_steps WHERE component = 'conductor' AND version > 4",

@@ -5,34 +5,43 @@ import {
   imagePropertiesOf,
   withImageProperties,
 } from "../../../../records/index.js";
+import type { Json } from "../../../http/json.js";
+import type { Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
   DESCRIPTION,
-  DISK_CONFIG,
+  HOSTNAME,
   METADATA,
   NAME,
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
+import { chosenKey, refuseCertificates } from "../create-checks.js";
+import { PERSONALITY, TRUSTED_CERTIFICATES } from "../create-schema.js";
 import { generatePassword } from "../create-server.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { imageToUse } from "../image-to-use.js";
 import { ServerView } from "../server-view.js";
+import { shownBefore75 } from "../shown-before-75.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
+import { diskConfigWith, USER_WISHES, type UserWishes, wishedChanges } from "../user-wishes.js";
 import { begin } from "./agent-action.js";
 import { requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface RebuildBody {
-  readonly rebuild: {
+  readonly rebuild: UserWishes & {
     readonly imageRef: string;
     readonly name?: string;
     readonly adminPass?: string;
     readonly metadata?: Readonly<Record<string, string>>;
     readonly description?: string | null;
+    readonly key_name?: string | null;
     readonly user_data?: string | null;
+    readonly trusted_image_certificates?: readonly string[] | null;
     readonly hostname?: string;
   };
 }
@@ -52,12 +61,21 @@ const v1 = {
   adminPass: ADMIN_PASSWORD,
   metadata: METADATA,
   preserve_ephemeral: BOOLEAN,
-  "OS-DCF:diskConfig": DISK_CONFIG,
+  ...USER_WISHES,
 };
 const v19 = { ...v1, description: DESCRIPTION };
-const v57 = { ...v19, user_data: { type: ["string", "null"], format: "base64", maxLength: 65_535 } };
-const v90 = { ...v57, hostname: SHORT_HOSTNAME };
-const SCHEMA = schemas<RebuildBody>([1, schema(v1)], [19, schema(v19)], [57, schema(v57)], [90, schema(v90)]);
+const v54 = { ...v19, key_name: { ...NAME, type: ["string", "null"] } };
+const v57 = { ...v54, user_data: { type: ["string", "null"], format: "base64", maxLength: 65_535 } };
+const v63 = { ...v57, trusted_image_certificates: TRUSTED_CERTIFICATES };
+const SCHEMA = schemas<RebuildBody>(
+  [1, schema({ ...v1, ...PERSONALITY })],
+  [19, schema({ ...v19, ...PERSONALITY })],
+  [54, schema({ ...v54, ...PERSONALITY })],
+  [57, schema(v57)],
+  [63, schema(v63)],
+  [90, schema({ ...v63, hostname: SHORT_HOSTNAME })],
+  [94, schema({ ...v63, hostname: HOSTNAME })],
+);
 
 /**
  * Spec 6.6: on its host, from that image, which later moves use too; what it holds in Placement stays as it is. For a new image
@@ -71,6 +89,7 @@ export const rebuild: ServerAction = {
     const { store, bus, random } = deps;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:rebuild");
+    refuseCertificates(wanted.trusted_image_certificates);
     refuseLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
     const host = requireHost(instance);
@@ -78,7 +97,12 @@ export const rebuild: ServerAction = {
     refuseUnhonoured(instance.flavor, properties);
     refuseOtherCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);
-    const begun = { taskState: "rebuilding", progress: 0, systemMetadata, ...changes(wanted) } as const;
+    const given = {
+      ...changes(wanted),
+      ...diskConfigWith(properties, wanted, wanted.imageRef),
+      ...(wanted.key_name === undefined ? {} : chosenKey(deps, instance.userId, wanted.key_name)),
+    };
+    const begun = { taskState: "rebuilding", progress: 0, systemMetadata, ...given } as const;
     begin(deps, call, instance, begun, "rebuild");
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {
@@ -96,14 +120,23 @@ export const rebuild: ServerAction = {
     };
     bus.cast(host, "rebuild_instance", params, call.requestId);
     const shown = store.instances.get(instance.uuid) ?? instance;
-    const server = new ServerView(deps, call).detail({ instance: shown, building: false });
     return {
       status: 202,
       headers: { location: call.links.self(`servers/${instance.uuid}`) },
-      body: { server: { ...server, adminPass: wanted.adminPass ?? generatePassword(random) } },
+      body: { server: { ...answered(deps, call, shown), adminPass: wanted.adminPass ?? generatePassword(random) } },
     };
   },
 };
+
+function answered(deps: ComputeDeps, call: Call, instance: Instance): { readonly [key: string]: Json } {
+  const { version } = call;
+  const server = new ServerView(deps, call).detail({ instance, building: false });
+  return {
+    ...(version >= 75 ? server : shownBefore75(server)),
+    ...(version >= 54 ? { key_name: instance.keyName } : {}),
+    ...(version >= 57 ? { user_data: instance.userData } : {}),
+  };
+}
 
 /** What the server holds in Placement stays as it is. @throws {Fault} 400 */
 function refuseOtherCpus(instance: Instance, properties: Readonly<Record<string, string>>): void {
@@ -124,5 +157,6 @@ function changes(wanted: RebuildBody["rebuild"]): InstanceChanges {
     ...(wanted.description === undefined ? {} : { displayDescription: wanted.description }),
     ...(wanted.user_data === undefined ? {} : { userData: wanted.user_data }),
     ...(wanted.hostname === undefined ? {} : { hostname: wanted.hostname }),
+    ...wishedChanges(wanted),
   };
 }

@@ -1,16 +1,16 @@
 import { imagePropertiesOf } from "../../../../records/index.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
-import { DISK_CONFIG } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/find-flavor.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
+import { USER_WISHES, type UserWishes, wishedChanges } from "../user-wishes.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 interface ResizeBody {
-  readonly resize: { readonly flavorRef: string | number };
+  readonly resize: Pick<UserWishes, "OS-DCF:diskConfig"> & { readonly flavorRef: string | number };
 }
 
 const SCHEMA = schemas<ResizeBody>([
@@ -20,7 +20,10 @@ const SCHEMA = schemas<ResizeBody>([
     properties: {
       resize: {
         type: "object",
-        properties: { flavorRef: { type: ["string", "integer"], minLength: 1 }, "OS-DCF:diskConfig": DISK_CONFIG },
+        properties: {
+          flavorRef: { type: ["string", "integer"], minLength: 1 },
+          "OS-DCF:diskConfig": USER_WISHES["OS-DCF:diskConfig"],
+        },
         required: ["flavorRef"],
         additionalProperties: false,
       },
@@ -58,7 +61,7 @@ export const resize: ServerAction = {
       throw badRequest("When resizing, instances must change flavor!");
     }
     refuseUnhonoured(flavor, imagePropertiesOf(instance));
-    begin(deps, call, instance, { taskState: "resize_prep", progress: 0 }, "resize");
+    begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(wanted) }, "resize");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,

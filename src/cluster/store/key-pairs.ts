@@ -1,0 +1,58 @@
+import { id, LONG, name, oneOf, type RecordOf, text, time } from "../../records/field.js";
+import type { StoreContext } from "./store-context.js";
+import { KeyPairExists } from "./store-errors.js";
+import { Table, tableOf } from "./table.js";
+
+/** A public key that a user gives to servers. */
+const KEY_PAIR = {
+  id,
+  userId: text(),
+  name,
+  type: oneOf(["ssh", "x509"]),
+  /** A line of OpenSSH, or a certificate as PEM. */
+  publicKey: text(LONG),
+  /** Pairs of hex digits with colons: MD5 of the key, SHA-1 of the certificate. */
+  fingerprint: text(),
+  createdAt: time,
+};
+
+export type KeyPair = RecordOf<typeof KEY_PAIR>;
+
+const KEY_PAIRS = tableOf("key_pairs", KEY_PAIR);
+
+/** Table `key_pairs`. Deleted for good; servers keep what they were given. */
+export class KeyPairs {
+  readonly #context: StoreContext;
+  readonly #table: Table<KeyPair>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, KEY_PAIRS);
+  }
+
+  get(userId: string, name: string): KeyPair | null {
+    return this.#table.one("user_id = ? AND name = ?", userId, name);
+  }
+
+  /** By name. */
+  list(userId: string): readonly KeyPair[] {
+    return this.#table.many("user_id = ? ORDER BY name", userId);
+  }
+
+  /** @throws {KeyPairExists} */
+  create(given: Omit<KeyPair, "id" | "createdAt">): KeyPair {
+    const { sql, clock } = this.#context;
+    return sql.transaction(() => {
+      if (this.get(given.userId, given.name)) {
+        throw new KeyPairExists(`Key pair '${given.name}' already exists.`, { name: given.name });
+      }
+      const createdAt = clock.now();
+      return { ...given, createdAt, id: this.#table.insert({ ...given, createdAt }) };
+    });
+  }
+
+  /** False: there was none. */
+  destroy(userId: string, name: string): boolean {
+    return this.#context.sql.run("DELETE FROM key_pairs WHERE user_id = ? AND name = ?", userId, name).changes > 0;
+  }
+}
