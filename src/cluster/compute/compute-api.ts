@@ -37,8 +37,7 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
     random: deps.random,
     headers: (requestId) => ({ "x-openstack-request-id": requestId, "x-compute-request-id": requestId }),
     admit: (request) => admit(deps, request),
-    unrouted: ({ method }, match) =>
-      match.kind === "unknown" ? webobError(404) : webobError(405, method, match.allowed),
+    unrouted,
     answer: async (route, call) => {
       if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) {
         throw notFound();
@@ -70,7 +69,7 @@ function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { r
   const [api, path] = splitVersion(request.path);
   const discovery = path === "" && request.method === "GET";
   if (api === undefined) {
-    return { answer: discovery ? json(200, versionList(request.baseUrl)) : webobError(404) };
+    return { answer: discovery ? json(200, versionList(request.baseUrl)) : unrouted() };
   }
   const credentials = validate(request.headers["x-auth-token"] ?? "");
   if (!credentials && !discovery) {
@@ -128,13 +127,8 @@ async function textOf(deps: ComputeDeps, { body }: Answer): Promise<string> {
   return body === undefined ? "" : jsonText(body, new Turns(deps));
 }
 
-/** What the web framework answers for what isn't routed. */
-function webobError(status: 404 | 405, method = "", allowed: readonly string[] = []): ServiceResponse {
-  const [title, message] =
-    status === 404
-      ? ["Not Found", "The resource could not be found.<br /><br />\n\n\n"]
-      : ["Method Not Allowed", `The method ${method} is not allowed for this resource. <br /><br />\n\n\n`];
-  return withHeaders(json(status, { message, code: `${status} ${title}`, title }), {
-    ...(status === 405 ? { allow: allowed.join(", ") } : {}),
-  });
+/** What Nova's web framework answers for what isn't routed, a path with other methods among it, and word for word. */
+function unrouted(): ServiceResponse {
+  const message = "The resource could not be found.<br /><br />\n\n\n";
+  return json(404, { message, code: "404 Not Found", title: "Not Found" });
 }

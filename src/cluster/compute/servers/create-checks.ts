@@ -4,14 +4,12 @@ import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import type { CreateBody } from "./create-schema.js";
 
+type Server = CreateBody["server"];
+
 /** Refuses what a valid request may ask for and this cluster does not have. @throws {Fault} 400 */
 export function refuseUnsupported(call: Call, body: CreateBody, count: number): void {
   const { server } = body;
-  if ((server.block_device_mapping?.length ?? 0) + (server.block_device_mapping_v2?.length ?? 0) > 0) {
-    throw badRequest(
-      "Block Device Mapping is Invalid: this cloud has no Block Storage service. Leave block devices out and boot from an image.",
-    );
-  }
+  refuseBlockDevices(server);
   refuseNetworks(server.networks);
   for (const { name } of server.security_groups ?? []) {
     if (name !== undefined && name !== "default") {
@@ -51,7 +49,24 @@ export function refuseCertificates(certificates: readonly string[] | null | unde
   }
 }
 
-function refuseNetworks(networks: CreateBody["server"]["networks"]): void {
+/** The root disk may be named, which its image makes it anyway. */
+function refuseBlockDevices({ imageRef, block_device_mapping: old = [], block_device_mapping_v2: all = [] }: Server) {
+  const others = all.filter(
+    ({ source_type: source, destination_type: destination = "local", boot_index: index, uuid }) => {
+      return !(source === "image" && destination === "local" && Number(index ?? -1) === 0 && uuid === imageRef);
+    },
+  );
+  if (others.some(({ source_type: source, destination_type: to }) => source === "image" && to === "local")) {
+    throw badRequest("Block Device Mapping is Invalid: Mapping image to local is not supported.");
+  }
+  if (old.length + others.length > 0 || all.length > 1) {
+    throw badRequest(
+      "Block Device Mapping is Invalid: this cloud has no Block Storage service. Leave block devices out and boot from an image.",
+    );
+  }
+}
+
+function refuseNetworks(networks: Server["networks"]): void {
   const [first] = typeof networks === "string" ? [] : (networks ?? []);
   if (!first) {
     return;

@@ -23,7 +23,7 @@ export interface CreateBody {
     readonly networks?: readonly NetworkRequest[] | "none" | "auto";
     readonly availability_zone?: string;
     readonly block_device_mapping?: readonly unknown[];
-    readonly block_device_mapping_v2?: readonly unknown[];
+    readonly block_device_mapping_v2?: readonly Readonly<Record<string, unknown>>[];
     readonly config_drive?: boolean | string;
     readonly key_name?: string;
     readonly min_count?: number | string;

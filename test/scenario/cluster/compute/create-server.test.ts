@@ -166,6 +166,26 @@ describe("create", () => {
     expect(tasks()).toEqual([]);
   });
 
+  const ROOT = { source_type: "image", destination_type: "local", boot_index: 0, uuid: CIRROS };
+
+  test.each([[[ROOT]], [[{ ...ROOT, boot_index: "0", delete_on_termination: true }]], [[]]])(
+    "takes the root disk of the image as a block device: %o",
+    async (block_device_mapping_v2) => {
+      expect((await create({ block_device_mapping_v2 })).status).toBe(202);
+    },
+  );
+
+  test.each([
+    [[{ ...ROOT, boot_index: 1 }], "Mapping image to local is not supported."],
+    [[{ ...ROOT, uuid: "5a000000-0000-4000-8000-000000000001" }], "Mapping image to local is not supported."],
+    [[ROOT, ROOT], "no Block Storage service"],
+    [[ROOT, { source_type: "blank", destination_type: "local", boot_index: -1 }], "no Block Storage service"],
+    [[{ ...ROOT, destination_type: "volume" }], "no Block Storage service"],
+  ])("refuses other block devices: %o", async (block_device_mapping_v2, message) => {
+    const reply = await create({ block_device_mapping_v2 });
+    expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);
+  });
+
   test.each([
     [1, {}, "vm1"],
     [19, {}, null],
