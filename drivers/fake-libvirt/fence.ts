@@ -72,7 +72,6 @@ export class Fence {
         await this.#refuse();
         return change(...args);
       };
-    const { write = files.write.bind(files), remove = files.remove.bind(files) } = own;
     return {
       read: (path) => files.read(path),
       readIfPresent: (path) => files.readIfPresent(path),
@@ -80,14 +79,15 @@ export class Fence {
       stat: (path) => files.stat(path),
       watch: (folder, listener) => files.watch(folder, listener),
       readBytes: (path) => files.readBytes(path),
-      write: checked(write),
+      write: checked((path: string, text: string) => files.write(path, text)),
       writeBytes: checked(files.writeBytes.bind(files)),
-      remove: checked(remove),
+      remove: checked((path: string) => files.remove(path)),
       create: checked((path: string, text: string) => files.create(path, text)),
       append: checked((path: string, text: string) => files.append(path, text)),
       truncate: checked((path: string, bytes: number) => files.truncate(path, bytes)),
       rename: checked((from: string, to: string) => files.rename(from, to)),
       makeFolder: checked((path: string) => files.makeFolder(path)),
+      ...own,
     };
   }
 
@@ -116,14 +116,28 @@ export class Fence {
     const name = `${basename(path)}-${this.#random.hex(4)}`;
     // Written elsewhere first: to write into the own folder would make it anew.
     const written = join(this.#folder, WRITTEN, name);
-    await this.#files.makeFolder(dirname(path));
-    await this.#files.create(written, text);
+    await this.#files.write(written, text);
     try {
-      await this.#rename(written, join(this.#own, name));
-      await this.#rename(join(this.#own, name), path);
+      if (!(await this.#moved(written, join(this.#own, name)))) {
+        await this.#fail(written);
+      }
+      await this.#appear(join(this.#own, name), path);
     } catch (error) {
       await this.#files.remove(written);
       throw error;
+    }
+  }
+
+  /** A rename out of the own folder. */
+  async #appear(waiting: string, path: string): Promise<void> {
+    if (await this.#moved(waiting, path)) {
+      return;
+    }
+    // The first file of its kind: its folder is made.
+    await this.#refuse();
+    await this.#files.makeFolder(dirname(path));
+    if (!(await this.#moved(waiting, path))) {
+      await this.#fail(waiting);
     }
   }
 
@@ -131,19 +145,16 @@ export class Fence {
     if (this.#epoch === undefined) {
       return this.#files.remove(path);
     }
-    if (!(await this.#files.stat(path))) {
-      return;
-    }
     const taken = join(this.#own, `${basename(path)}-${this.#random.hex(4)}`);
-    await this.#rename(path, taken);
-    await this.#files.remove(taken);
+    if (await this.#moved(path, taken)) {
+      return this.#files.remove(taken);
+    }
+    // Else there is nothing to be removed.
+    await this.#refuse();
   }
 
-  /** Renames from or to the own folder. @throws {HostEpochOutdated} it is gone. */
-  async #rename(from: string, to: string): Promise<void> {
-    if (await this.#moved(from, to)) {
-      return;
-    }
+  /** @throws {HostEpochOutdated} the own folder is gone. */
+  async #fail(from: string): Promise<never> {
     await this.#refuse();
     throw new FileFailure(from, "ENOENT", "rename");
   }

@@ -59,7 +59,7 @@ export function flavorColumns(flavor: Flavor): FlavorAmounts & {
   return { flavor, instanceTypeId: flavor.id, ...pick(flavor, FLAVOR_AMOUNTS) };
 }
 
-/** The names that the Compute API gives the sizes of a flavor within a server. */
+/** The names that the Compute API gives the sizes of a flavor within a server, and that a cluster file has for them. */
 const FLAVOR_API_NAMES = {
   vcpus: "vcpus",
   memoryMb: "ram",
@@ -69,18 +69,19 @@ const FLAVOR_API_NAMES = {
 } as const satisfies { readonly [K in keyof Flavor]?: string };
 
 type SizedField = keyof typeof FLAVOR_API_NAMES;
+type SizeName = (typeof FLAVOR_API_NAMES)[SizedField];
 
 /** What a flavor gives a server, in the fields of the record. */
 export type FlavorSizes = Pick<Flavor, SizedField>;
 
 /** The sizes as a server of the Compute API shows them. */
-export function sizesForApi(flavor: FlavorSizes): Readonly<Record<(typeof FLAVOR_API_NAMES)[SizedField], number>> {
+export function sizesForApi(flavor: FlavorSizes): Readonly<Record<SizeName, number>> {
   const entries = Object.entries(FLAVOR_API_NAMES).map(([field, name]) => [name, flavor[field as SizedField]]);
   return Object.fromEntries(entries) as ReturnType<typeof sizesForApi>;
 }
 
 /** @param read gives the number that the Compute API shows under a name. */
-export function sizesFromApi(read: (name: string) => number): FlavorSizes {
+export function sizesFromApi(read: (name: SizeName) => number): FlavorSizes {
   const entries = Object.entries(FLAVOR_API_NAMES).map(([field, name]) => [field, read(name)]);
   return Object.fromEntries(entries) as FlavorSizes;
 }

@@ -1,15 +1,15 @@
 import { FairLock } from "../../runtime/fair-lock.js";
 import type { AgentContext } from "../context.js";
-import { instanceClaim, rebuildClaim } from "./claims.js";
+import { instanceClaim } from "./claims.js";
 import type { ResourceTracker } from "./contract.js";
 import { updateAvailableResource, updateAvailableResourceForNode } from "./host-pass.js";
 import { noteBuild, setHostEnabled } from "./host-status.js";
 import { finishEvacuation, finishLiveMigration, saveInstance, updateUsage } from "./instance-writes.js";
 import { loadProviderConfigs } from "./load-provider-configs.js";
+import { rebuildClaim, resizeClaim } from "./move-claim.js";
 import { dropMoveClaimAtDestination, dropMoveClaimAtSource, saveMove } from "./move-writes.js";
 import { trackerOptions } from "./options.js";
 import { ProviderMerge } from "./provider-merge.js";
-import { resizeClaim } from "./resize-claim.js";
 import { bindService } from "./service-binding.js";
 import type { TrackerState } from "./tracker-state.js";
 

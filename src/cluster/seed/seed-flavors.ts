@@ -1,4 +1,4 @@
-import type { Flavor } from "../../records/index.js";
+import { type Flavor, sizesForApi, sizesFromApi } from "../../records/index.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
@@ -46,11 +46,7 @@ export function flavorSteps(parts: FlavorParts, wanted: readonly FlavorText[], i
     store.flavors.create({
       flavorid: text.id,
       name: text.name,
-      vcpus: text.vcpus,
-      memoryMb: text.ram,
-      rootGb: text.disk,
-      ephemeralGb: text.ephemeral,
-      swap: text.swap,
+      ...sizesFromApi((name) => text[name]),
       rxtxFactor: text.rxtx_factor,
       isPublic: text.is_public,
       description: text.description === "" ? null : text.description,
@@ -114,11 +110,7 @@ function fullOf(flavor: Flavor, access: readonly string[], projects: ProjectName
   return {
     name: flavor.name,
     id: flavor.flavorid,
-    vcpus: flavor.vcpus,
-    ram: flavor.memoryMb,
-    disk: flavor.rootGb,
-    ephemeral: flavor.ephemeralGb,
-    swap: flavor.swap,
+    ...sizesForApi(flavor),
     rxtx_factor: flavor.rxtxFactor,
     is_public: flavor.isPublic,
     access: access.map((id) => projects.nameOf(id)).sort(),

@@ -14,7 +14,8 @@ import type { Rpc } from "../messages/rpc.js";
 import { isRecord, type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { JudgedAsCarried } from "./judged-as-carried.js";
-import { type Inbound, type InboundTools, SERVED } from "./served-methods.js";
+import type { InboundTools } from "./parameters.js";
+import { type Inbound, SERVED } from "./served-methods.js";
 import { UNSERVED } from "./unserved-methods.js";
 
 /** Fields that senders leave to be saved by the receiver's first save. Others are the sender's own concern. */

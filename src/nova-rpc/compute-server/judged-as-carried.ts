@@ -22,13 +22,16 @@ export class JudgedAsCarried {
     this.#now = now;
   }
 
-  offer(method: string, { instance, migration }: Readonly<Record<string, unknown>>, rows: RowsInHand): void {
+  offer(method: string, args: Readonly<Record<string, unknown>>, rows: RowsInHand): void {
+    const { instance, migration, node } = args;
     const uuid = dataOf(instance).uuid;
     const id = dataOf(migration).id;
+    // The message by which a move's destination prepares for it, and no other, names the node that it is claimed on.
+    if (migration !== undefined && node !== undefined) {
+      this.#prepare(Number(id));
+      return;
+    }
     switch (method) {
-      case "prep_resize":
-        this.#prepare(Number(id));
-        break;
       case "finish_resize":
         if (this.#takeBack(Number(id))) {
           rows.offer("Instance", String(uuid));

@@ -1,5 +1,5 @@
 import { NotImplementedHere } from "../messages/failures.js";
-import type { Arguments } from "./served-methods.js";
+import type { Arguments } from "./parameters.js";
 
 /** The API tells it from others. */
 class ConsoleTypeUnavailable extends Error {

@@ -62,7 +62,7 @@ describe("messages that are judged by the records in them", () => {
   const args = { instance: instance({}), migration: migration({}) };
   const offered = (judged: JudgedAsCarried, method: string): readonly boolean[] => {
     const { rows } = inHand(args);
-    judged.offer(method, args, rows);
+    judged.offer(method, method === "prep_resize" ? { ...args, node: "host-1" } : args, rows);
     return [rows.accept("Instance", "vm") !== undefined, rows.accept("Migration", 7) !== undefined];
   };
 

@@ -1,55 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/store/task.js";
-import type { DestinationFailure, Instance, Migration, Selection } from "../../../../../src/records/index.js";
-import { ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import type { DestinationFailure, Instance, Selection } from "../../../../../src/records/index.js";
+import { type ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { MigrateBench, type MigrateTask, UNCHANGED } from "../../../../unit/cluster/conductor/tasks/migrate-bench.js";
 
-type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
-
+let migrate: MigrateBench;
 let bench: ConductorBench;
 let instance: Instance;
 
-async function open(hosts: readonly string[] = ["devstack1", "devstack2"]): Promise<void> {
-  bench = await ConductorBench.open();
-  for (const host of hosts) {
-    await bench.host(host);
-  }
-  instance = await bench.server("devstack1");
-  bench.store.instances.save(instance.uuid, { taskState: "resize_prep" });
-  const { projectId, userId } = instance;
-  const requestId = "req-migrate";
-  bench.store.actions.start({ action: "migrate", instanceUuid: instance.uuid, requestId, userId, projectId });
+async function open(options?: Parameters<typeof MigrateBench.open>[0]): Promise<void> {
+  migrate = await MigrateBench.open(options);
+  ({ bench, instance } = migrate);
 }
-
-function task(more: Partial<MigrateTask> = {}): MigrateTask {
-  return {
-    kind: "migrate_server",
-    instanceUuid: instance.uuid,
-    requestId: "req-migrate",
-    flavor: FLAVOR,
-    host: null,
-    ...more,
-  };
-}
-
-const migrations = (): Migration[] => bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
-function onlyMigration(): Migration {
-  const [migration, second] = migrations();
-  if (migration === undefined || second !== undefined) {
-    throw new Error(`${migrations().length} migrations`);
-  }
-  return migration;
-}
-async function held() {
-  return {
-    instance: await bench.held(instance.uuid),
-    migration: await bench.held(migrations()[0]?.uuid ?? instance.uuid.replace(/.$/, "x")),
-  };
-}
-function state() {
-  const { vmState, taskState, host } = bench.instance(instance.uuid);
-  return { vmState, taskState, host, status: migrations().at(-1)?.status };
-}
-const UNCHANGED = { vmState: "active", taskState: null, host: "devstack1", status: "error" };
 
 describe("6.3 row 4: reschedules", () => {
   /** Devstack2 has given it back; its event is open. */
@@ -72,10 +33,10 @@ describe("6.3 row 4: reschedules", () => {
     return bench.store.actions.events(action?.id ?? 0).find(({ event }) => event === "compute_prep_resize");
   };
   const alternates = async (): Promise<Selection[]> => {
-    await open(["devstack1", "devstack2", "devstack3"]);
-    await bench.run(task());
+    await open({ hosts: ["devstack1", "devstack2", "devstack3"] });
+    await bench.run(migrate.task());
     const params = bench.casts[0]?.params as { readonly alternates: Selection[]; readonly retry: MigrateTask["retry"] };
-    const [migration] = migrations();
+    const [migration] = migrate.migrations();
     if (migration === undefined || params.retry === undefined) {
       throw new Error("nothing was cast");
     }
@@ -87,33 +48,35 @@ describe("6.3 row 4: reschedules", () => {
   it("uses the same row, and claims the alternate", async () => {
     const left = await alternates();
     const [first] = bench.casts;
-    const migration = onlyMigration();
+    const migration = migrate.onlyMigration();
     const retry = { numAttempts: 1, hosts: [[first?.host ?? "", first?.host ?? ""] as const] };
-    await bench.run(task({ migrationId: migration.id, alternates: left, retry, failure: failure() }));
-    expect(onlyMigration()).toMatchObject({ id: migration.id, status: "pre-migrating" });
+    await bench.run(migrate.task({ migrationId: migration.id, alternates: left, retry, failure: failure() }));
+    expect(migrate.onlyMigration()).toMatchObject({ id: migration.id, status: "pre-migrating" });
     expect(prepEvent()).toMatchObject({ result: "Success", traceback: null });
     expect(bench.store.instances.fault(instance.uuid)).toMatchObject({ message: "no room", host: "devstack2" });
     const [, second] = bench.casts;
     expect(second?.host).toBe(left[0]?.host);
     expect(second?.params).toMatchObject({ alternates: [], retry: { numAttempts: 2 } });
-    expect(await held()).toEqual({ instance: { [second?.host ?? ""]: NEED }, migration: { devstack1: NEED } });
+    expect(await migrate.held()).toEqual({ instance: { [second?.host ?? ""]: NEED }, migration: { devstack1: NEED } });
   });
 
   const noneLeft = async (more: Partial<DestinationFailure> = {}): Promise<void> => {
     await alternates();
     const retry = { numAttempts: 1, hosts: [] };
     bench.store.instances.save(instance.uuid, { newFlavor: FLAVOR });
-    await bench.run(task({ migrationId: onlyMigration().id, alternates: [], retry, failure: failure(more) }));
+    await bench.run(
+      migrate.task({ migrationId: migrate.onlyMigration().id, alternates: [], retry, failure: failure(more) }),
+    );
   };
 
   it("ends in error when there is none left, with the destination's own error as the fault", async () => {
     await noneLeft();
-    expect(state()).toEqual({ ...UNCHANGED, vmState: "error" });
+    expect(migrate.state()).toEqual({ ...UNCHANGED, vmState: "error" });
     expect(bench.instance(instance.uuid).newFlavor).toBeNull();
-    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    expect(await migrate.held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
     expect(bench.store.instances.fault(instance.uuid)).toMatchObject({ message: "no room", host: "devstack2" });
     const [node] = bench.store.computeNodes.byHost("devstack2");
-    expect(onlyMigration()).toMatchObject({
+    expect(migrate.onlyMigration()).toMatchObject({
       destCompute: "devstack2",
       destNode: "devstack2",
       destComputeId: node?.id,
@@ -133,7 +96,7 @@ describe("6.3 row 4: reschedules", () => {
 
   it("leaves the vm_state when the destination's driver says that nothing happened", async () => {
     await noneLeft({ rollback: true });
-    expect(state()).toEqual(UNCHANGED);
+    expect(migrate.state()).toEqual(UNCHANGED);
     expect(prepEvent()?.result).toBe("Error");
   });
 
@@ -142,8 +105,10 @@ describe("6.3 row 4: reschedules", () => {
     const does = () => Promise.reject(new TypeError("unforeseen"));
     bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
     const retry = { numAttempts: 1, hosts: [] };
-    await bench.run(task({ migrationId: onlyMigration().id, alternates: [], retry, failure: failure() }));
-    expect(state()).toMatchObject({ vmState: "error", taskState: null, status: "error" });
+    await bench.run(
+      migrate.task({ migrationId: migrate.onlyMigration().id, alternates: [], retry, failure: failure() }),
+    );
+    expect(migrate.state()).toMatchObject({ vmState: "error", taskState: null, status: "error" });
     expect(prepEvent()?.result).toBe("Error");
   });
 
@@ -156,15 +121,17 @@ describe("6.3 row 4: reschedules", () => {
     };
     bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
     const retry = { numAttempts: 1, hosts: [] };
-    await bench.run(task({ migrationId: onlyMigration().id, alternates: [], retry, failure: failure() }));
-    expect(state()).toMatchObject({ vmState: "active", taskState: "deleting", status: "error" });
+    await bench.run(
+      migrate.task({ migrationId: migrate.onlyMigration().id, alternates: [], retry, failure: failure() }),
+    );
+    expect(migrate.state()).toMatchObject({ vmState: "active", taskState: "deleting", status: "error" });
     expect(bench.instance(instance.uuid).newFlavor).toEqual(FLAVOR);
     expect(prepEvent()?.result).toBe("Error");
   });
 
   it("does nothing to an instance that was evacuated meanwhile, whose evacuation has ended the move", async () => {
     const left = await alternates();
-    const { id: migrationId } = onlyMigration();
+    const { id: migrationId } = migrate.onlyMigration();
     bench.store.migrations.save(migrationId, { status: "error", destCompute: null });
     const evacuation = bench.store.migrations.create({
       instanceUuid: instance.uuid,
@@ -180,8 +147,8 @@ describe("6.3 row 4: reschedules", () => {
     await bench.placement.claimResources(claim);
     const retry = { numAttempts: 1, hosts: [] };
     const casts = bench.casts.length;
-    await bench.run(task({ migrationId, alternates: left, retry, failure: failure() }));
-    expect(migrations().map(({ id, status }) => [id, status])).toEqual([
+    await bench.run(migrate.task({ migrationId, alternates: left, retry, failure: failure() }));
+    expect(migrate.migrations().map(({ id, status }) => [id, status])).toEqual([
       [migrationId, "error"],
       [evacuation.id, "accepted"],
     ]);
@@ -193,10 +160,12 @@ describe("6.3 row 4: reschedules", () => {
   it("ends the destination's event when the instance was deleted meanwhile", async () => {
     await alternates();
     const event = failure();
-    const { id: migrationId } = onlyMigration();
+    const { id: migrationId } = migrate.onlyMigration();
     bench.store.instances.save(instance.uuid, { vmState: "deleted", taskState: null });
     bench.store.instances.destroy(instance.uuid);
-    await bench.run(task({ migrationId, alternates: [], retry: { numAttempts: 1, hosts: [] }, failure: event }));
+    await bench.run(
+      migrate.task({ migrationId, alternates: [], retry: { numAttempts: 1, hosts: [] }, failure: event }),
+    );
     expect(prepEvent()?.result).toBe("Error");
   });
 });
@@ -222,7 +191,7 @@ describe("bug 1848343: the instance is deleted while its allocations are given b
         }
       },
     });
-    await bench.run(task());
+    await bench.run(migrate.task());
     expect(moves).toBe(2);
     expect(await bench.held(instance.uuid)).toEqual(left);
   });

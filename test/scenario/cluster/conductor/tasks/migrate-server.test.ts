@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/store/task.js";
-import type { Flavor, Instance, Migration } from "../../../../../src/records/index.js";
+import type { Flavor, Instance } from "../../../../../src/records/index.js";
 import { ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { MigrateBench, UNCHANGED } from "../../../../unit/cluster/conductor/tasks/migrate-bench.js";
 import { refusal } from "../../../../unit/placement/bench.js";
 
 const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
@@ -9,66 +9,25 @@ const SMALL: Flavor = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memor
 const SMALL_NEED = { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 };
 const PIKE = 22;
 
-type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
-
+let migrate: MigrateBench;
 let bench: ConductorBench;
 let instance: Instance;
 
-async function open(
-  options: { readonly version?: number; readonly hosts?: readonly string[]; readonly maxAttempts?: number } = {},
-): Promise<void> {
-  bench = await ConductorBench.open(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts });
-  for (const host of options.hosts ?? ["devstack1", "devstack2"]) {
-    await bench.host(host, options.version === undefined ? {} : { version: options.version });
-  }
-  instance = await bench.server("devstack1");
-  prepare();
+async function open(options?: Parameters<typeof MigrateBench.open>[0]): Promise<void> {
+  use(await MigrateBench.open(options));
 }
 
-function prepare(): void {
-  bench.store.instances.save(instance.uuid, { taskState: "resize_prep" });
-  const { projectId, userId } = instance;
-  const requestId = "req-migrate";
-  bench.store.actions.start({ action: "migrate", instanceUuid: instance.uuid, requestId, userId, projectId });
+function use(opened: MigrateBench): void {
+  migrate = opened;
+  ({ bench, instance } = opened);
 }
-
-function task(more: Partial<MigrateTask> = {}): MigrateTask {
-  return {
-    kind: "migrate_server",
-    instanceUuid: instance.uuid,
-    requestId: "req-migrate",
-    flavor: FLAVOR,
-    host: null,
-    ...more,
-  };
-}
-
-const migrations = (): Migration[] => bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
-function onlyMigration(): Migration {
-  const [migration, second] = migrations();
-  if (migration === undefined || second !== undefined) {
-    throw new Error(`${migrations().length} migrations`);
-  }
-  return migration;
-}
-async function held() {
-  return {
-    instance: await bench.held(instance.uuid),
-    migration: await bench.held(migrations()[0]?.uuid ?? instance.uuid.replace(/.$/, "x")),
-  };
-}
-function state() {
-  const { vmState, taskState, host } = bench.instance(instance.uuid);
-  return { vmState, taskState, host, status: migrations().at(-1)?.status };
-}
-const UNCHANGED = { vmState: "active", taskState: null, host: "devstack1", status: "error" };
 
 describe("6.3 split", () => {
   beforeEach(() => open());
 
   it("6.3 rows 2, 3: the migration holds the source, the instance the destination, which is told", async () => {
-    await bench.run(task({ flavor: SMALL }));
-    const migration = onlyMigration();
+    await bench.run(migrate.task({ flavor: SMALL }));
+    const migration = migrate.onlyMigration();
     expect(migration).toMatchObject({
       migrationType: "resize",
       status: "pre-migrating",
@@ -79,7 +38,7 @@ describe("6.3 split", () => {
       oldInstanceTypeId: 1,
       newInstanceTypeId: 2,
     });
-    expect(await held()).toEqual({ instance: { devstack2: SMALL_NEED }, migration: { devstack1: NEED } });
+    expect(await migrate.held()).toEqual({ instance: { devstack2: SMALL_NEED }, migration: { devstack1: NEED } });
     expect(bench.casts).toMatchObject([
       {
         host: "devstack2",
@@ -96,7 +55,7 @@ describe("6.3 split", () => {
   });
 
   it("6.3 V26: the instance's allocations move before the destination is claimed", async () => {
-    await bench.run(task());
+    await bench.run(migrate.task());
     const writes = bench.placementBench.sent.filter(({ method }) => method !== "GET");
     expect(writes.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f-]{36}/, "I")}`)).toEqual([
       "POST /allocations",
@@ -105,7 +64,7 @@ describe("6.3 split", () => {
   });
 
   it("a host that was asked for is not rescheduled, and is the only one", async () => {
-    await bench.run(task({ host: "devstack2" }));
+    await bench.run(migrate.task({ host: "devstack2" }));
     expect(bench.casts).toHaveLength(1);
     expect(bench.casts[0]?.params).toMatchObject({ alternates: [] });
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
@@ -113,52 +72,52 @@ describe("6.3 split", () => {
 
   it("max_attempts 1: no retry information, so that a destination that fails asks for no other", async () => {
     await open({ maxAttempts: 1 });
-    await bench.run(task());
+    await bench.run(migrate.task());
     expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
   });
 
   it("6.3 row 2 fail: a conflict leaves everything with the instance", async () => {
     bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, times: 4 });
-    await bench.run(task());
-    expect(state()).toEqual(UNCHANGED);
-    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    await bench.run(migrate.task());
+    expect(migrate.state()).toEqual(UNCHANGED);
+    expect(await migrate.held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
     expect(bench.casts).toEqual([]);
     expect(bench.store.instances.fault(instance.uuid)?.message).toMatch(/^Failed to move allocations from consumer /);
   });
 
   it("6.3 row 3 fail: without a host the allocations go back before the task ends", async () => {
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
-    await bench.run(task({ flavor: SMALL }));
+    await bench.run(migrate.task({ flavor: SMALL }));
     // The same host is allowed for a resize, so that it needs a cold migration to fail.
-    expect(state().status).toBe("pre-migrating");
+    expect(migrate.state().status).toBe("pre-migrating");
     await open();
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
-    await bench.run(task());
-    expect(state()).toEqual(UNCHANGED);
-    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    await bench.run(migrate.task());
+    expect(migrate.state()).toEqual(UNCHANGED);
+    expect(await migrate.held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
     expect(bench.store.instances.fault(instance.uuid)?.message).toMatch(/No valid host was found/);
     expect(bench.store.requests.spec(instance.uuid)?.flavor).toEqual(FLAVOR);
   });
 
   it("6.3 row 3 fail: a conflict at the claim gives the source back", async () => {
     bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
-    await bench.run(task());
-    expect(state()).toEqual(UNCHANGED);
-    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    await bench.run(migrate.task());
+    expect(migrate.state()).toEqual(UNCHANGED);
+    expect(await migrate.held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
   });
 
   it("6.3 row 3, V27: what cannot be given back makes the server unusable", async () => {
     bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
     bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, skip: 1, times: 4 });
-    await bench.run(task());
-    expect(state()).toEqual({ ...UNCHANGED, vmState: "error" });
-    expect(await held()).toEqual({ instance: {}, migration: { devstack1: NEED } });
+    await bench.run(migrate.task());
+    expect(migrate.state()).toEqual({ ...UNCHANGED, vmState: "error" });
+    expect(await migrate.held()).toEqual({ instance: {}, migration: { devstack1: NEED } });
   });
 
   it("records both of its events, and their failure", async () => {
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
-    await bench.run(task());
+    await bench.run(migrate.task());
     const action = bench.store.actions.get(instance.uuid, "req-migrate");
     const events = bench.store.actions.events(action?.id ?? 0);
     expect(events.map(({ event, result }) => [event, result])).toEqual([
@@ -172,8 +131,8 @@ describe("6.0 doubled: one nova-compute is of Pike", () => {
   beforeEach(() => open({ version: PIKE }));
 
   it("the instance holds both halves, and no migration holds anything", async () => {
-    await bench.run(task());
-    expect(await held()).toEqual({ instance: { devstack1: NEED, devstack2: NEED }, migration: {} });
+    await bench.run(migrate.task());
+    expect(await migrate.held()).toEqual({ instance: { devstack1: NEED, devstack2: NEED }, migration: {} });
     expect(bench.casts.map(({ host }) => host)).toEqual(["devstack2"]);
   });
 
@@ -182,9 +141,9 @@ describe("6.0 doubled: one nova-compute is of Pike", () => {
       on: `PUT /allocations/${instance.uuid}`,
       does: () => void bench.store.instances.save(instance.uuid, { taskState: null }),
     });
-    await bench.run(task());
+    await bench.run(migrate.task());
     expect(bench.casts).toEqual([]);
-    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    expect(await migrate.held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
   });
 });
 
@@ -193,29 +152,28 @@ describe("6.4: a resize on one host, where the sum is over max_unit", () => {
   const EIGHT: Flavor = { ...FLAVOR, id: 8, flavorid: "8", name: "eight", vcpus: 8 };
 
   async function resize(version: number): Promise<void> {
-    bench = await ConductorBench.open();
-    await bench.host("devstack1", { version, vcpus: 10, cpuRatio: 16 });
-    instance = await bench.server("devstack1");
+    const opened = await ConductorBench.open();
+    await opened.host("devstack1", { version, vcpus: 10, cpuRatio: 16 });
+    use(new MigrateBench(opened, await opened.server("devstack1")));
     const [node] = bench.store.computeNodes.byHost("devstack1");
     const { projectId, userId } = instance;
     const request = { allocations: { [node?.uuid ?? ""]: { resources: { ...NEED, VCPU: 6 } } } };
     const claim = { consumer: instance.uuid, projectId, userId, version: "1.36", held: "replace" } as const;
     expect(await bench.placement.claimResources({ ...claim, request })).toBe(true);
     bench.store.instances.save(instance.uuid, { flavor: SIX, instanceTypeId: 6, vcpus: 6 });
-    prepare();
-    await bench.run(task({ flavor: EIGHT }));
+    await bench.run(migrate.task({ flavor: EIGHT }));
   }
 
   it("fails with doubled: one record of 14", async () => {
     await resize(PIKE);
-    expect(state()).toEqual(UNCHANGED);
-    expect(await held()).toEqual({ instance: { devstack1: { ...NEED, VCPU: 6 } }, migration: {} });
+    expect(migrate.state()).toEqual(UNCHANGED);
+    expect(await migrate.held()).toEqual({ instance: { devstack1: { ...NEED, VCPU: 6 } }, migration: {} });
   });
 
   it("works with split: records of 6 and of 8", async () => {
     await resize(30);
-    expect(state()).toMatchObject({ taskState: "resize_prep", status: "pre-migrating" });
-    expect(await held()).toEqual({
+    expect(migrate.state()).toMatchObject({ taskState: "resize_prep", status: "pre-migrating" });
+    expect(await migrate.held()).toEqual({
       instance: { devstack1: { ...NEED, VCPU: 8 } },
       migration: { devstack1: { ...NEED, VCPU: 6 } },
     });
@@ -223,11 +181,11 @@ describe("6.4: a resize on one host, where the sum is over max_unit", () => {
 
   it("doubled sums both on one host where the sum fits, and takes its part off again", async () => {
     await open({ version: PIKE, hosts: ["devstack1"] });
-    await bench.run(task({ flavor: SMALL }));
+    await bench.run(migrate.task({ flavor: SMALL }));
     const both = { VCPU: 2, MEMORY_MB: 2560, DISK_GB: 21 };
-    expect(await held()).toEqual({ instance: { devstack1: both }, migration: {} });
-    await bench.run(task({ flavor: SMALL, migrationId: onlyMigration().id, alternates: [] }));
-    expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
+    expect(await migrate.held()).toEqual({ instance: { devstack1: both }, migration: {} });
+    await bench.run(migrate.task({ flavor: SMALL, migrationId: migrate.onlyMigration().id, alternates: [] }));
+    expect(await migrate.held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
   });
 });
 
@@ -241,7 +199,7 @@ describe("a conductor that was killed anywhere", () => {
     for (const version of [PIKE, 73]) {
       await open({ version });
       bench.placementBench.inject({ on, does });
-      bench.store.tasks.add(task());
+      bench.store.tasks.add(migrate.task());
       void bench.run();
       for (let turn = 0; turn < 200; turn += 1) {
         await Promise.resolve();
@@ -251,8 +209,8 @@ describe("a conductor that was killed anywhere", () => {
         await bench.restart();
       }
       expect(bench.casts.map(({ method }) => method)).toEqual(["prep_resize"]);
-      expect(migrations()).toHaveLength(1);
-      expect(await held()).toEqual(
+      expect(migrate.migrations()).toHaveLength(1);
+      expect(await migrate.held()).toEqual(
         version === PIKE
           ? { instance: { devstack1: NEED, devstack2: NEED }, migration: {} }
           : { instance: { devstack2: NEED }, migration: { devstack1: NEED } },
@@ -271,7 +229,7 @@ describe("the instance is deleted meanwhile", () => {
         bench.store.instances.destroy(instance.uuid);
       },
     });
-    await bench.run(task());
+    await bench.run(migrate.task());
     const [migration] = bench.store.migrations.byFilters({ instanceUuid: instance.uuid, readDeleted: true });
     expect(await bench.held(instance.uuid)).toEqual({});
     expect(await bench.held(migration?.uuid ?? "")).toEqual({});

@@ -1,0 +1,202 @@
+import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
+import {
+  type AssignedResource,
+  type Flavor,
+  type Instance,
+  type InstanceChanges,
+  isVolumeBacked,
+  type Migration,
+  type MigrationChanges,
+  type MigrationContext,
+  REBUILD_TASK_STATES,
+  type TaskState,
+} from "../../records/index.js";
+import type { Allocations } from "../../virt/types.js";
+import { takeResources } from "./assigned-resources.js";
+import { claimableNode, TrackerClaim, updateOrRelease } from "./claims.js";
+import type { Claim, ClaimAbort } from "./contract.js";
+import { refreshDevices } from "./device-providers.js";
+import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
+import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
+
+/**
+ * Spec 4.2, evacuation on its destination: a move claim whose flavor is the instance's.
+ * @throws {ComputeResourcesUnavailable}
+ */
+export async function rebuildClaim(
+  tracker: TrackerState,
+  instance: Instance,
+  nodeName: string,
+  migration: Migration,
+  allocations: Allocations,
+  requestId?: string,
+): Promise<Claim> {
+  return moveClaim(tracker, {
+    instance,
+    nodeName,
+    migration,
+    allocations,
+    requestId,
+    // Spec 6.7 row 3: one that is being deleted by now counts nowhere.
+    claims: { changes: {}, tasks: ["rebuilding"] },
+    releases: { changes: {}, tasks: REBUILD_TASK_STATES },
+  });
+}
+
+/**
+ * Spec 4.2, a resize on its destination: a move claim with the new flavor, which is counted beside the instances. In the same save
+ * the row gets the state that the instance had before (spec 6.3 row 4).
+ * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in resize_prep any more.
+ */
+export async function resizeClaim(
+  tracker: TrackerState,
+  instance: Instance,
+  nodeName: string,
+  migration: Migration,
+  newFlavor: Flavor,
+  allocations: Allocations,
+  requestId?: string,
+): Promise<Claim> {
+  const systemMetadata = { ...instance.systemMetadata, old_vm_state: instance.vmState };
+  return moveClaim(tracker, {
+    instance,
+    nodeName,
+    migration,
+    allocations,
+    requestId,
+    claims: { changes: { newFlavor, systemMetadata }, tasks: ["resize_prep"] },
+    releases: { changes: { newFlavor: null }, tasks: ["resize_prep"] },
+  });
+}
+
+interface MoveClaim {
+  readonly instance: Instance;
+  readonly nodeName: string;
+  readonly migration: Migration;
+  readonly allocations: Allocations;
+  readonly requestId: string | undefined;
+  readonly claims: InstanceWrite;
+  readonly releases: InstanceWrite;
+}
+
+/** What is written to the instance besides its migration context, while it has one of the tasks. */
+interface InstanceWrite {
+  readonly changes: InstanceChanges;
+  readonly tasks: readonly TaskState[];
+}
+
+async function moveClaim(
+  tracker: TrackerState,
+  { instance, nodeName, migration, allocations, requestId, claims, releases }: MoveClaim,
+): Promise<Claim> {
+  const { conductor, host, driver } = tracker.context;
+  return tracker.lock.run(async () => {
+    const node = await claimableNode(tracker, nodeName);
+    const resources = takeResources(node, allocations);
+    tracker.binding.epoch += 1;
+    const saved = await conductor.call("save_together", {
+      instance: {
+        uuid: instance.uuid,
+        changes: { migrationContext: moveContext(instance, migration, resources), ...claims.changes },
+        expectedTaskState: claims.tasks,
+      },
+      migration: {
+        id: migration.id,
+        changes: {
+          destCompute: host,
+          destNode: nodeName,
+          destComputeId: node.row.id,
+          destHost: driver.getHostIpAddr(),
+          status: "pre-migrating",
+        },
+      },
+    });
+    const [moved, move] = [saved.instance ?? instance, saved.migration ?? migration];
+    countMove(tracker, node, moved, move);
+    node.account.assign(moved.uuid, resources);
+    refreshDevices(tracker, node, allocations);
+    const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
+      tracker.binding.epoch += 1;
+      node.account.forgetMigration(moved.uuid);
+      const end = migrationStatus ? { id: move.id, changes: { status: migrationStatus } } : undefined;
+      const instanceChange = {
+        uuid: moved.uuid,
+        changes: { migrationContext: null, ...releases.changes, ...changes },
+        expectedTaskState: releases.tasks,
+      };
+      return unlessTaken(tracker, node, { instance: moved, migration: move, end }, () =>
+        conductor.call("save_together", { instance: instanceChange, ...(end ? { migration: end } : {}) }),
+      );
+    };
+    await updateOrRelease(tracker, node, release, requestId);
+    return new TrackerClaim(tracker, node, moved, move, release);
+  });
+}
+
+/** Counts the move on the node as a pass would. */
+function countMove(tracker: TrackerState, node: TrackedNode, instance: Instance, migration: Migration): void {
+  const where = { host: tracker.context.host, node: node.row.hypervisorHostname };
+  const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
+  node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
+}
+
+interface Claimed {
+  readonly instance: Instance;
+  readonly migration: Migration;
+  /** How the migration ends; undefined: it goes on elsewhere. */
+  readonly end: MigrationEnd | undefined;
+}
+
+/**
+ * Takes back what a move claim wrote into both records. An instance that another request has by now keeps what it has, and the
+ * migration ends alone; one that is deleted has taken its migrations along.
+ */
+async function unlessTaken(
+  tracker: TrackerState,
+  node: TrackedNode,
+  { instance, migration, end }: Claimed,
+  write: () => Promise<{ readonly instance: Instance | null }>,
+): Promise<Instance> {
+  const { conductor } = tracker.context;
+  try {
+    return (await write()).instance ?? instance;
+  } catch (error) {
+    if (!(error instanceof InstanceNotFound || error instanceof UnexpectedTaskState)) {
+      throw error;
+    }
+    if (error instanceof InstanceNotFound) {
+      return instance;
+    }
+    const saved = end ? await conductor.call("save_together", { migration: end }) : null;
+    const now = await conductor.call("instance_get", { uuid: instance.uuid });
+    const ended = saved?.migration ?? migration;
+    // An evacuation's instance counts wherever a move leads that is not over, or has failed (spec 4.5).
+    if (now && countsMigration(now, ended, tracker.options.ignoreErroredEvacuations)) {
+      countMove(tracker, node, now, ended);
+    }
+    return now ?? instance;
+  }
+}
+
+interface MigrationEnd {
+  readonly id: number;
+  readonly changes: MigrationChanges;
+}
+
+function moveContext(
+  instance: Instance,
+  migration: Migration,
+  newResources: readonly AssignedResource[],
+): MigrationContext {
+  return {
+    instanceUuid: instance.uuid,
+    migrationId: migration.id,
+    oldNumaTopology: null,
+    newNumaTopology: null,
+    oldPciDevices: [],
+    newPciDevices: [],
+    oldResources: [],
+    newResources,
+  };
+}

@@ -1,0 +1,131 @@
+import {
+  AGENT_METHODS,
+  type AgentMethod,
+  type AgentMethods,
+  type InstanceParams,
+} from "../../conductor/methods/agent.js";
+import type { ParamsOf } from "../../conductor/methods/method.js";
+import { FLAVOR_OBJECT } from "../objects/flavor.js";
+import { readLiveMigrateData } from "../objects/live-migrate-data.js";
+import { MalformedObject, objectOf } from "../objects/primitive.js";
+import { readRecord } from "../objects/record-object.js";
+import { readRetry, readSelections } from "../objects/selection.js";
+import { unservableMove } from "./unservable.js";
+
+/** The arguments of one of Nova's messages. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** What parameters are made of besides the arguments. */
+export interface InboundTools {
+  readonly host: string;
+  readonly requestId: string;
+  /** `[compute_agent] ignore_networks` */
+  readonly ignoreNetworks: boolean;
+  /** The volumes and disks of an instance: a BlockDeviceMappingList. */
+  blockDevices(instanceUuid: string): Promise<unknown>;
+  /** Takes from an instance the task state of what is not done. */
+  endTask(instanceUuid: string): Promise<void>;
+  /** Records a host and its node as the destination of a migration. */
+  setDestination(migrationId: number, node: string): Promise<void>;
+  /** The service is not as it was read. */
+  hostChanges(): void;
+  /** The last live migration of an instance, if it is not at an end; null: there is none. */
+  liveMigration(instanceUuid: string): Promise<number | null>;
+  /** The same, if it has not moved the instance. */
+  undoneLiveMigration(instanceUuid: string): Promise<number | null>;
+}
+
+/** Methods about an instance; a rebuild's parameters depend on one another. */
+export type PlainMethod = Exclude<
+  { [M in AgentMethod]: ParamsOf<AgentMethods, M> extends InstanceParams ? M : never }[AgentMethod],
+  "rebuild_instance"
+>;
+
+export const PLAIN_METHODS = Object.keys(AGENT_METHODS).filter(isPlain);
+
+function isPlain(method: string): method is PlainMethod {
+  const { params }: { readonly params: object } = AGENT_METHODS[method as AgentMethod];
+  return "instanceUuid" in params && "requestId" in params && method !== "rebuild_instance";
+}
+
+type ParameterOf<M> = M extends PlainMethod ? keyof ParamsOf<AgentMethods, M> : never;
+type Parameter = ParameterOf<PlainMethod>;
+type ValueOf<P, M = PlainMethod> = M extends PlainMethod
+  ? P extends keyof ParamsOf<AgentMethods, M>
+    ? ParamsOf<AgentMethods, M>[P]
+    : never
+  : never;
+
+/** Undefined: the parameter is left out. */
+type Reader<T> = (args: Arguments, tools: InboundTools) => T | undefined | Promise<T | undefined>;
+
+/** How each parameter is read from Nova's arguments, whatever the method. */
+const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
+  instanceUuid: (args) => uuidOf(args.instance),
+  requestId: (_args, { requestId }) => requestId,
+  migrationId: (args) => idOf(args.migration, "Migration"),
+  node: (args, { host }) => text(args.node, host),
+  // They are in Placement alone.
+  allocations: () => null,
+  alternates: (args) => readSelections(args.host_list),
+  // Without other hosts in the message nobody can be asked to try one.
+  retry: (args) => (args.host_list === null ? undefined : (readRetry(args.filter_properties) ?? undefined)),
+  unservable: async (args, tools) => (await unservableMove(args, tools)) ?? undefined,
+  flavor: (args) => readRecord(FLAVOR_OBJECT, args.flavor),
+  type: (args) => (args.reboot_type === "HARD" ? "HARD" : "SOFT"),
+  imageId: (args) => text(args.image_id, ""),
+  rescueImageRef: (args) => (typeof args.rescue_image_ref === "string" ? args.rescue_image_ref : undefined),
+  diskInfo: (args) => (typeof args.disk_info === "string" ? args.disk_info : JSON.stringify(args.disk_info ?? {})),
+  dest: (args) => text(args.dest, ""),
+  blockMigration: (args) => flagOrNull(args.block_migration),
+  diskOverCommit: (args) => args.disk_over_commit === true,
+  data: (args) => readLiveMigrateData(args.migrate_data ?? args.dest_check_data),
+  destroyDisks: (args) => args.destroy_disks !== false,
+  guestGoes: () => undefined,
+};
+
+/** Undefined: the parameter is left out. */
+type Given<M extends PlainMethod> = {
+  readonly [P in keyof ParamsOf<AgentMethods, M>]?: ParamsOf<AgentMethods, M>[P] | undefined;
+};
+
+/** @param given parameters that this method's arguments have in another way */
+export async function readParameters<M extends PlainMethod>(
+  method: M,
+  args: Arguments,
+  tools: InboundTools,
+  given: Given<M> = {},
+): Promise<ParamsOf<AgentMethods, M>> {
+  const entries: [string, unknown][] = [];
+  for (const name of Object.keys(AGENT_METHODS[method].params) as Parameter[]) {
+    const value = name in given ? given[name as keyof Given<M>] : await READERS[name](args, tools);
+    if (value !== undefined) {
+      entries.push([name, value]);
+    }
+  }
+  return Object.fromEntries(entries) as ParamsOf<AgentMethods, M>;
+}
+
+export function uuidOf(instance: unknown): string {
+  const { uuid } = objectOf(instance, "Instance")["nova_object.data"];
+  if (typeof uuid !== "string") {
+    throw new MalformedObject("an instance without a uuid");
+  }
+  return uuid;
+}
+
+export function idOf(object: unknown, name: string): number {
+  const { id } = objectOf(object, name)["nova_object.data"];
+  if (typeof id !== "number") {
+    throw new MalformedObject(`a ${name} without an id`);
+  }
+  return id;
+}
+
+export function text(value: unknown, fallback: string): string {
+  return typeof value === "string" && value !== "" ? value : fallback;
+}
+
+function flagOrNull(value: unknown): boolean | null {
+  return typeof value === "boolean" ? value : null;
+}
