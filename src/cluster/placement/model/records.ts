@@ -1,4 +1,4 @@
-import type { ProviderSummary } from "../../../placement/types.js";
+import type { AllocationRequest, ProviderSummary } from "../../../placement/types.js";
 
 /** What Placement holds, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
 
@@ -62,8 +62,9 @@ export interface Provider {
 export interface Fragments {
   /** Pieces of JSON. */
   readonly texts: Map<string, string>;
-  /** For who takes records. */
+  /** For who takes records; of the ways to take all from this provider, the last one. */
   summary: ProviderSummary | null;
+  request: { readonly amounts: string; readonly made: AllocationRequest } | null;
 }
 
 /** The amounts of an inventory, as the API names them. */
