@@ -64,6 +64,7 @@ export class Fence {
     return join(this.#folder, String(this.#epoch));
   }
 
+  /** @param own changes that are fenced by themselves */
   #fenced(own: Partial<Files>): Files {
     const files = this.#files;
     const checked =
@@ -72,7 +73,7 @@ export class Fence {
         await this.#refuse();
         return change(...args);
       };
-    const { write = files.write.bind(files), remove = files.remove.bind(files) } = own;
+    const { write = checked(files.write.bind(files)), remove = checked(files.remove.bind(files)) } = own;
     return {
       read: (path) => files.read(path),
       readIfPresent: (path) => files.readIfPresent(path),
@@ -80,9 +81,9 @@ export class Fence {
       stat: (path) => files.stat(path),
       watch: (folder, listener) => files.watch(folder, listener),
       readBytes: (path) => files.readBytes(path),
-      write: checked(write),
+      write,
       writeBytes: checked(files.writeBytes.bind(files)),
-      remove: checked(remove),
+      remove,
       create: checked((path: string, text: string) => files.create(path, text)),
       append: checked((path: string, text: string) => files.append(path, text)),
       truncate: checked((path: string, bytes: number) => files.truncate(path, bytes)),
@@ -116,11 +117,15 @@ export class Fence {
     const name = `${basename(path)}-${this.#random.hex(4)}`;
     // Written elsewhere first: to write into the own folder would make it anew.
     const written = join(this.#folder, WRITTEN, name);
-    await this.#files.makeFolder(dirname(path));
-    await this.#files.create(written, text);
+    const own = join(this.#own, name);
+    await this.#files.write(written, text);
     try {
-      await this.#rename(written, join(this.#own, name));
-      await this.#rename(join(this.#own, name), path);
+      await this.#rename(written, own);
+      if (!(await this.#moved(own, path))) {
+        await this.#refuse();
+        await this.#files.makeFolder(dirname(path));
+        await this.#rename(own, path);
+      }
     } catch (error) {
       await this.#files.remove(written);
       throw error;
@@ -132,6 +137,7 @@ export class Fence {
       return this.#files.remove(path);
     }
     if (!(await this.#files.stat(path))) {
+      await this.#refuse();
       return;
     }
     const taken = join(this.#own, `${basename(path)}-${this.#random.hex(4)}`);
