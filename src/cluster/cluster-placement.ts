@@ -4,6 +4,7 @@ import type { HttpClient } from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceHandler } from "../runtime/service.js";
 import type { Identity } from "./identity/identity.js";
+import type { sharedServiceToken } from "./identity/shared-service-token.js";
 import { inProcessHttp } from "./in-process-http.js";
 import { createPlacement } from "./placement/service.js";
 import type { Store } from "./store/store.js";
@@ -31,9 +32,11 @@ export function embeddedPlacement(options: {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly identity: Identity;
+  /** For agents. */
+  readonly agentToken: ReturnType<typeof sharedServiceToken>;
   readonly rootUrl: () => string;
 }): ClusterPlacement {
-  const { runtime, store, identity, rootUrl } = options;
+  const { runtime, store, identity, agentToken, rootUrl } = options;
   const service = createPlacement({
     clock: runtime.clock,
     random: runtime.random,
@@ -48,11 +51,10 @@ export function embeddedPlacement(options: {
       },
     },
   });
-  const token = () => identity.issueServiceToken("nova");
   return {
     http: inProcessHttp(IN_PROCESS, service.handle, new Turns(runtime)),
     access: new CachedAccess(runtime.clock, async () => {
-      const issued = token();
+      const issued = identity.issueServiceToken("nova");
       return {
         endpoint: IN_PROCESS,
         headers: { "x-auth-token": issued.token },
@@ -60,7 +62,7 @@ export function embeddedPlacement(options: {
       };
     }),
     services: { "/placement": service.handle },
-    agentAccess: async (origin) => ({ endpoint: `${origin}/placement`, ...token() }),
+    agentAccess: async (origin) => ({ endpoint: `${origin}/placement`, ...agentToken() }),
   };
 }
 

@@ -20,6 +20,7 @@ import { ensureDefaultFlavors } from "./default-flavors.js";
 import { openstackError } from "./http/openstack-error.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
+import { sharedServiceToken } from "./identity/shared-service-token.js";
 import { ensureJoinToken } from "./local/join-token.js";
 import type { ClusterInfo, StateDir } from "./local/state-dir.js";
 import { ensureUsable } from "./local/usable-state-dir.js";
@@ -106,10 +107,11 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   const identity = createIdentity({ sql: store.database, clock, random, digests });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   opened.add(() => ironic.stop());
+  const agentToken = sharedServiceToken(identity, clock, "nova");
   let url = "";
   const placement = options.placement
     ? outsidePlacement(runtime, options.placement)
-    : embeddedPlacement({ runtime, store, identity, rootUrl: () => url });
+    : embeddedPlacement({ runtime, store, identity, agentToken, rootUrl: () => url });
   const reports = new ReportClient({
     http: placement.http,
     access: placement.access,
@@ -127,7 +129,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
     joinToken,
     placementAccess: placement.agentAccess,
-    imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...identity.issueServiceToken("nova") }),
+    imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...agentToken() }),
     onTask: wake,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
     ...(options.supervisor === undefined ? {} : { supervisor: options.supervisor }),

@@ -17,7 +17,7 @@ export function inProcessHttp(endpoint: string, handler: ServiceHandler, turns: 
       if (turns.due) {
         await turns.give();
       }
-      return joined(await handler({ method, path, query, headers, body, baseUrl: endpoint }));
+      return joined(await handler({ method, path, query, headers, body, takesRecords: true, baseUrl: endpoint }));
     },
     close: async () => undefined,
   };

@@ -1,6 +1,15 @@
 import { ConfigFileValueError, type ValueProblem } from "./config-errors.js";
 import type { ConfigSources } from "./config-sources.js";
-import { type Compiled, camel, Derived, type Option, type Place, type SectionTable, sectionKey } from "./option.js";
+import {
+  type Compiled,
+  camel,
+  Derived,
+  type Option,
+  type OptionTable,
+  type Place,
+  type SectionTable,
+  sectionKey,
+} from "./option.js";
 import { type ConfigWarning, RawValues } from "./raw-values.js";
 import { substitute, UnknownReference } from "./substitute.js";
 
@@ -40,6 +49,19 @@ export function compileConfig<S extends SectionTable>(
   return compiler.compile() as CompiledConfig<S>;
 }
 
+/** Kept: an agent's process compiles the same tables for each of its hosts. */
+const KEYS = new WeakMap<OptionTable, ReadonlyMap<string, string>>();
+
+/** The options of a table, with their keys in the configuration. */
+function keysOf(options: OptionTable): ReadonlyMap<string, string> {
+  let keys = KEYS.get(options);
+  if (keys === undefined) {
+    keys = new Map(Object.keys(options).map((name) => [name, camel(name)]));
+    KEYS.set(options, keys);
+  }
+  return keys;
+}
+
 class Compiler {
   readonly #table: SectionTable;
   readonly #raw: RawValues;
@@ -59,10 +81,10 @@ class Compiler {
     const sections: Record<string, Readonly<Record<string, unknown>>> = {};
     for (const [section, options] of Object.entries(this.#table)) {
       const compiled: Record<string, unknown> = {};
-      for (const option of Object.keys(options)) {
+      for (const [option, key] of keysOf(options)) {
         const effective = this.#resolve(section, option);
         values.push(effective);
-        compiled[camel(option)] = effective.value;
+        compiled[key] = effective.value;
       }
       // A copy: the engine keeps what was filled by computed names as a table, three times as large and slower to read.
       sections[sectionKey(section)] = Object.freeze({ ...compiled });

@@ -124,12 +124,15 @@ export class PlacementHttp {
 /** An answer of any status, with Placement's error record at hand. */
 export class PlacementAnswer {
   readonly status: number;
+  /** In place of a body, by a Placement in this process. */
+  readonly records: unknown;
   readonly #body: string;
   readonly #request: string;
   #error: { readonly code: string; readonly detail: string } | undefined;
 
-  constructor({ status, body }: Pick<HttpResponse, "status" | "body">, request: string) {
+  constructor({ status, body, records }: Pick<HttpResponse, "status" | "body" | "records">, request: string) {
     this.status = status;
+    this.records = records;
     this.#body = body;
     this.#request = request;
   }

@@ -49,9 +49,14 @@ export interface AllocationWrite {
   readonly consumerGeneration: number | null;
 }
 
+/** One way to serve a request. */
+export interface AllocationRequest {
+  readonly allocations: Allocations;
+}
+
 /** What may fit (1.36). */
 export interface AllocationCandidates {
-  readonly allocationRequests: readonly { readonly allocations: Allocations }[];
+  readonly allocationRequests: readonly AllocationRequest[];
   readonly providerSummaries: ReadonlyMap<string, ProviderSummary>;
   /** Microversion that the requests are to be claimed with: `1.36`. */
   readonly version: string;
@@ -99,7 +104,7 @@ export interface WireInventory {
 
 export interface Claim {
   readonly consumer: string;
-  readonly request: { readonly allocations: Allocations };
+  readonly request: AllocationRequest;
   readonly projectId: string;
   readonly userId: string;
   /** Microversion that the candidates came with. */

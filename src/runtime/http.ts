@@ -19,6 +19,8 @@ export interface HttpResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** What the body would say, when a service of this process answered with records; the body is empty then. */
+  readonly records?: unknown;
 }
 
 /** The one way out over HTTP. Keeps connections alive and bounds them per origin. */

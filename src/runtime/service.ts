@@ -17,6 +17,8 @@ export interface ServiceRequest {
    * dropped. Throws when the client breaks off.
    */
   readonly bytes?: Bytes;
+  /** Who asks is in this process, and takes records in place of their JSON where the service has them. */
+  readonly takesRecords?: boolean;
   /** `http://host:port` plus the service's mount point, as the client addressed it; for absolute links and `location`. */
   readonly baseUrl: string;
 }
@@ -27,6 +29,8 @@ export interface ServiceResponse {
   readonly body: string;
   /** Sent instead of the body, one after the other: what is long need not be joined, and is held for no longer than the client takes. */
   readonly pieces?: readonly string[];
+  /** What the body would say, for who takes records: the body is empty then. */
+  readonly records?: unknown;
   /** Sent instead of the body; an error breaks the answer off. */
   readonly bytes?: Bytes;
 }

@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import type { Agent } from "../../src/agent/life/agent.js";
-import { loadConfig } from "../../src/cli/agent/load-config.js";
+import { type LoadedHosts, loadHosts } from "../../src/cli/agent/load-config.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { conductorUrl } from "../../src/cluster/local/state-dir.js";
 import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
@@ -47,10 +47,11 @@ export class BenchHosts {
     });
     this.#connections.push(connection);
     await connection.connected();
+    const loaded = await this.#load(cloud.stateDir);
     let serving = 0;
     await new PQueue({ concurrency: STARTS }).addAll(
       this.names.map((host) => async () => {
-        await this.#startOne(host, cloud.stateDir, connection);
+        await this.#startOne(host, loaded, connection);
         serving += 1;
         progress(serving);
       }),
@@ -69,14 +70,17 @@ export class BenchHosts {
     await this.#doors.runtime.http.close();
   }
 
-  async #startOne(host: string, stateDir: string, connection: ConductorConnection): Promise<void> {
-    const { runtime } = this.#doors;
+  /** As an agent's process that serves all of them. */
+  #load(stateDir: string): Promise<LoadedHosts> {
     const option = OPTIONS.map(([section, name, value]) => ({ section, option: name, value, flag: "bench" }));
-    const { compiled, driver } = await loadConfig(
-      { host, stateDir, configFile: [], configDir: [], option, logFormat: "pretty" },
-      runtime.files,
-      null,
-    );
+    const host = this.names.join(",");
+    const options = { host, stateDir, configFile: [], configDir: [], option, logFormat: "pretty" } as const;
+    return loadHosts(options, this.#doors.runtime.files, null);
+  }
+
+  async #startOne(host: string, loaded: LoadedHosts, connection: ConductorConnection): Promise<void> {
+    const { runtime } = this.#doors;
+    const { compiled, driver } = loaded.of(host);
     const session = connection.host(host);
     const agent = testAgent({ host, compiled, runtime, session, driver });
     this.#agents.set(host, agent);

@@ -37,7 +37,14 @@ export class HostRecords {
         this.#uuidOf.set(id, uuid);
       }
     }
-    return uuids.flatMap((uuid) => this.#nodes.get(uuid) ?? []);
+    const alive: ScheduledNode[] = [];
+    for (const uuid of uuids) {
+      const node = this.#nodes.get(uuid);
+      if (node !== undefined) {
+        alive.push(node);
+      }
+    }
+    return alive;
   }
 
   /** The nova-compute services of these hosts, by host. */

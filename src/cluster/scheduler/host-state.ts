@@ -1,4 +1,4 @@
-import type { AllocationCandidates, Allocations } from "../../placement/types.js";
+import type { AllocationCandidates, AllocationRequest, Allocations, ProviderSummary } from "../../placement/types.js";
 import type { Selection, Service } from "../../records/index.js";
 import type { HostRecords, ScheduledNode } from "./host-records.js";
 
@@ -8,9 +8,9 @@ export interface HostState {
   /** Null: the node has no service any more. */
   readonly service: Service | null;
   /** The ways in which the request fits there; never empty. */
-  readonly allocationRequests: readonly { readonly allocations: Allocations }[];
-  /** Left on the root provider by class, as Placement counts it. */
-  readonly free: Readonly<Record<string, number>>;
+  readonly allocationRequests: readonly AllocationRequest[];
+  /** The root provider's by class, as Placement counts them. */
+  readonly resources: ProviderSummary["resources"];
 }
 
 export interface OfferedHosts {
@@ -21,8 +21,8 @@ export interface OfferedHosts {
 
 /** Joins what Placement offers with the compute nodes and services of the state of record. */
 export function hostStates(records: HostRecords, candidates: AllocationCandidates): OfferedHosts {
-  const { allocationRequests } = candidates;
-  const byRoot = new Map<string, { readonly allocations: Allocations }[]>();
+  const { allocationRequests, providerSummaries } = candidates;
+  const byRoot = new Map<string, AllocationRequest[]>();
   for (const request of allocationRequests) {
     for (const root of rootsOf(request.allocations, candidates)) {
       const requests = byRoot.get(root);
@@ -39,19 +39,9 @@ export function hostStates(records: HostRecords, candidates: AllocationCandidate
     node,
     service: services.get(node.host) ?? null,
     allocationRequests: byRoot.get(node.uuid) ?? [],
-    free: freeOf(node.uuid, candidates),
+    resources: providerSummaries.get(node.uuid)?.resources ?? {},
   }));
   return { hosts, unknown: hosts.length === byRoot.size ? 0 : countUnknown(hosts, candidates) };
-}
-
-function freeOf(uuid: string, { providerSummaries }: AllocationCandidates): Readonly<Record<string, number>> {
-  const free: Record<string, number> = {};
-  const resources = providerSummaries.get(uuid)?.resources ?? {};
-  for (const name in resources) {
-    const { capacity = 0, used = 0 } = resources[name] ?? {};
-    free[name] = capacity - used;
-  }
-  return free;
 }
 
 function countUnknown(hosts: readonly HostState[], candidates: AllocationCandidates): number {
@@ -74,7 +64,11 @@ export function selectionOf(host: HostState, version: string): Selection {
   };
 }
 
-function rootsOf(allocations: Allocations, { providerSummaries }: AllocationCandidates): string[] {
-  const roots = Object.keys(allocations).map((uuid) => providerSummaries.get(uuid)?.rootUuid ?? uuid);
-  return roots.length < 2 ? roots : [...new Set(roots)];
+function rootsOf(allocations: Allocations, { providerSummaries }: AllocationCandidates): readonly string[] {
+  const uuids = Object.keys(allocations);
+  const [only] = uuids;
+  if (uuids.length === 1 && only !== undefined && (providerSummaries.get(only)?.rootUuid ?? only) === only) {
+    return uuids;
+  }
+  return [...new Set(uuids.map((uuid) => providerSummaries.get(uuid)?.rootUuid ?? uuid))];
 }

@@ -3,8 +3,8 @@ import type { HostState } from "./host-state.js";
 
 /** Multipliers as of Nova's `[filter_scheduler] *_weight_multiplier`. */
 const WEIGHERS: readonly { readonly multiplier: number; readonly weigh: (host: HostState) => number }[] = [
-  { multiplier: 1, weigh: ({ free }) => free.MEMORY_MB ?? 0 },
-  { multiplier: 1, weigh: ({ free }) => free.VCPU ?? 0 },
+  { multiplier: 1, weigh: ({ resources }) => free(resources.MEMORY_MB) },
+  { multiplier: 1, weigh: ({ resources }) => free(resources.VCPU) },
   { multiplier: -1_000_000, weigh: ({ node }) => Number(node.stats.failed_builds ?? 0) },
 ];
 
@@ -29,4 +29,8 @@ export function weighHosts(hosts: readonly HostState[], random: Random): HostSta
     }
   }
   return weighed.sort((left, right) => right.weight - left.weight || left.lot - right.lot).map(({ host }) => host);
+}
+
+function free(amount: HostState["resources"][string] | undefined): number {
+  return amount === undefined ? 0 : amount.capacity - amount.used;
 }

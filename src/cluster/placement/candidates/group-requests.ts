@@ -1,5 +1,5 @@
 import type { Provider, ResourceClass } from "../model/records.js";
-import { type Group, isForbidden, isMember, singleProviders } from "./group.js";
+import { type Anchors, type Group, isForbidden, isMember, singleProviders } from "./group.js";
 import { product } from "./product.js";
 import { hasRoom } from "./room.js";
 
@@ -26,7 +26,7 @@ export interface GroupRequest {
 /** What the search looks at beside the group. */
 export interface Surroundings {
   /** The roots that candidates may have; null: any. */
-  readonly anchors: ReadonlySet<Provider> | null;
+  readonly anchors: Anchors | null;
   readonly sharing: ReadonlySet<Provider>;
 }
 
@@ -44,7 +44,7 @@ function anchorsOf(provider: Provider): ReadonlySet<Provider> {
 /** The ways to serve a group from one provider each. */
 export function* singleProviderRequests(group: Group, { anchors, sharing }: Surroundings): Generator<GroupRequest> {
   const { suffix, resources } = group;
-  for (const provider of singleProviders(group)) {
+  for (const provider of singleProviders(group, null)) {
     const parts = resources.length === 0 ? [] : [{ provider, resources }];
     const providers = [provider];
     const { root } = provider;

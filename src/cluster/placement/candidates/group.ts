@@ -93,8 +93,13 @@ function hasAny<T>(set: ReadonlySet<T>, items: readonly T[]): boolean {
   return false;
 }
 
-/** The providers that serve all of a group by themselves, up to a number. */
-export function singleProviders(group: Group, limit = Number.POSITIVE_INFINITY): Provider[] {
+/** The roots that candidates may have. */
+export interface Anchors {
+  has(root: Provider): boolean;
+}
+
+/** The providers, below these roots or any, that serve all of a group by themselves, up to a number. */
+export function singleProviders(group: Group, anchors: Anchors | null, limit = Number.POSITIVE_INFINITY): Provider[] {
   const { resources, tree, memberOf, required, forbidden } = group;
   const found: Provider[] = [];
   // A group without resources is served by what it names, and by nothing when it only names what is forbidden.
@@ -112,7 +117,7 @@ export function singleProviders(group: Group, limit = Number.POSITIVE_INFINITY):
     if (!isMember(provider, memberOf) || isForbidden(provider, group)) {
       continue;
     }
-    if (!haveRoom(provider, resources)) {
+    if ((anchors !== null && !anchors.has(provider.root)) || !haveRoom(provider, resources)) {
       continue;
     }
     found.push(provider);

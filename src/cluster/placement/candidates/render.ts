@@ -86,7 +86,7 @@ class RequestRenderer {
 }
 
 /** All providers of the trees that candidates take from; before 1.29, in a world with trees, just those taken from. */
-function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boolean): readonly Provider[] {
+export function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boolean): readonly Provider[] {
   const taken = new Set<Provider>();
   for (const { parts } of candidates) {
     for (const { provider } of parts) {

@@ -2,7 +2,7 @@ import type { Provider, Trait } from "../model/records.js";
 import type { PlacementTuning } from "../options.js";
 import type { State } from "../store/state.js";
 import { type Candidate, candidateKey, combine } from "./candidate.js";
-import { resolveGroup, singleProviders } from "./group.js";
+import { type Anchors, resolveGroup, singleProviders } from "./group.js";
 import { type GroupRequest, type Surroundings, singleProviderRequests, treeRequests } from "./group-requests.js";
 import { product, roundRobin } from "./product.js";
 import type { CandidatesRequest, RequestGroup } from "./request.js";
@@ -24,20 +24,20 @@ export function searchCandidates(
   options: SearchOptions,
 ): Iterable<Candidate> {
   const anchors = rootsWithTraits(state, request);
-  if (anchors !== null && anchors.size === 0) {
+  if (anchors === "none") {
     return [];
   }
   const sharing = state.sharing();
   const trees = sharing.size > 0 || state.nested > 0;
   const [only, another] = request.groups;
-  if (!trees && anchors === null && only !== undefined && another === undefined) {
-    return searchFlat(state, only, options);
+  if (!trees && only !== undefined && another === undefined) {
+    return searchFlat(state, only, options, anchors);
   }
   return search(state, request, options, { anchors, sharing });
 }
 
 /** One group in a world without trees and sharing providers, which is how most clouds look. */
-function searchFlat(state: State, wanted: RequestGroup, options: SearchOptions): Candidate[] {
+function searchFlat(state: State, wanted: RequestGroup, options: SearchOptions, anchors: Anchors | null): Candidate[] {
   const { maxAllocationCandidates: most, limit } = options;
   const group = resolveGroup(state, wanted);
   if (group === undefined) {
@@ -45,7 +45,7 @@ function searchFlat(state: State, wanted: RequestGroup, options: SearchOptions):
   }
   const { suffix, resources } = group;
   const bound = Math.min(limit ?? Number.POSITIVE_INFINITY, most < 0 ? Number.POSITIVE_INFINITY : most);
-  return singleProviders(group, bound).map((provider) => {
+  return singleProviders(group, anchors, bound).map((provider) => {
     const parts = resources.length === 0 ? [] : [{ provider, resources }];
     return { parts, served: [{ suffix, anchor: provider, parts, providers: [provider] }] };
   });
@@ -117,8 +117,8 @@ function oncePerContent(requests: Iterable<GroupRequest>): GroupRequest[] {
   return [...kept.values()];
 }
 
-/** Null when the request asks nothing of the root. */
-function rootsWithTraits(state: State, { root }: CandidatesRequest): ReadonlySet<Provider> | null {
+/** Null when the request asks nothing of the root; `none`: nothing that it asks for is there. */
+function rootsWithTraits(state: State, { root }: CandidatesRequest): Anchors | "none" | null {
   if (root.required.length === 0 && root.forbidden.size === 0) {
     return null;
   }
@@ -128,7 +128,13 @@ function rootsWithTraits(state: State, { root }: CandidatesRequest): ReadonlySet
     required.every((trait: Trait) => traits.has(trait)) && !forbidden.some((trait) => traits.has(trait));
   const [first] = required;
   const start: Iterable<Provider> = first === undefined ? state.providers.values() : first.providers;
-  return new Set([...start].filter((provider) => provider.parent === null && fits(provider)));
+  // Each root is looked at when it is met: a search with a limit meets few of them.
+  for (const provider of start) {
+    if (provider.parent === null && fits(provider)) {
+      return { has: fits };
+    }
+  }
+  return "none";
 }
 
 function* alone(requests: Iterable<GroupRequest>): Generator<Candidate> {

@@ -1,4 +1,5 @@
 import type { Candidate } from "../candidates/candidate.js";
+import { candidateRecords } from "../candidates/records.js";
 import { candidatesJson } from "../candidates/render.js";
 import { parseCandidatesRequest } from "../candidates/request.js";
 import { searchCandidates } from "../candidates/search.js";
@@ -6,6 +7,9 @@ import { type Answer, type Call, checkQuery } from "../http/call.js";
 import { badRequest } from "../http/http-error.js";
 import { ResourceClassNotFound, TraitNotFound } from "../model/errors.js";
 import { candidatesSchema } from "../schemas/candidates.js";
+
+/** Records have no older forms: from here on, summaries are of whole trees, with everything that a scheduler reads. */
+const RECORDS_SINCE = 29;
 
 export function listCandidates(call: Call): Answer {
   call.can("placement:allocation_candidates:list");
@@ -18,7 +22,11 @@ export function listCandidates(call: Call): Answer {
     const limit = tuning.randomizeAllocationCandidates ? null : request.limit;
     const options = { ...tuning, nestedAware: call.minor >= 29, limit };
     const found = take(call, searchCandidates(call.state, request, options), request.limit);
-    return { body: candidatesJson(found, call.minor, call.state.nested > 0, requested), modified: call.unit.now };
+    const modified = call.unit.now;
+    if (call.request.takesRecords && call.minor >= RECORDS_SINCE) {
+      return { records: candidateRecords(found), modified };
+    }
+    return { body: candidatesJson(found, call.minor, call.state.nested > 0, requested), modified };
   } catch (error) {
     if (error instanceof ResourceClassNotFound) {
       throw badRequest(`Invalid resource class in resources parameter: ${error.message}`);

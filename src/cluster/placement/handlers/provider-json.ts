@@ -1,4 +1,4 @@
-import type { Provider } from "../model/records.js";
+import type { Fragments, Provider } from "../model/records.js";
 
 /** A provider as JSON. Links and the tree appear with the microversions that brought them. */
 export function providerJson(provider: Provider, prefix: string, minor: number): string {
@@ -33,18 +33,23 @@ const MAX_FRAGMENTS = 16;
 
 /** A piece of JSON kept with the provider until it changes. */
 export function fragment(provider: Provider, key: string, make: () => string): string {
-  const { fragments } = provider;
-  const known = fragments?.get(key);
+  const { texts } = fragmentsOf(provider);
+  const known = texts.get(key);
   if (known !== undefined) {
     return known;
   }
   const made = flat(make());
-  if (fragments === null || fragments.size >= MAX_FRAGMENTS) {
-    provider.fragments = new Map([[key, made]]);
-  } else {
-    fragments.set(key, made);
+  if (texts.size >= MAX_FRAGMENTS) {
+    texts.clear();
   }
+  texts.set(key, made);
   return made;
+}
+
+/** To be filled, until the provider changes. */
+export function fragmentsOf(provider: Provider): Fragments {
+  provider.fragments ??= { texts: new Map(), summary: null, request: null };
+  return provider.fragments;
 }
 
 /** The same text in one piece: V8 keeps concatenated texts as trees until code reads a character. */

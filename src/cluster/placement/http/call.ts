@@ -42,6 +42,8 @@ export interface Answer {
   readonly status?: number;
   /** JSON; absent: no body. What may be long comes in pieces, which are what was so when it was answered. */
   readonly body?: string | readonly string[];
+  /** Instead of the body; only for {@link ServiceRequest.takesRecords}. */
+  readonly records?: unknown;
   /**
    * Milliseconds since the epoch, for Last-Modified from microversion 1.15 on, together with Cache-Control. Null: the
    * latter only; absent: neither.

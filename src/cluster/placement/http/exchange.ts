@@ -207,7 +207,10 @@ export class Exchange {
         headers["last-modified"] = httpDate(answer.modified);
       }
     }
-    const { status = 200, body = "" } = answer;
+    const { status = 200, body = "", records } = answer;
+    if (records !== undefined) {
+      return { status, headers, body: "", records };
+    }
     if (typeof body === "string") {
       return { status, headers, body };
     }

@@ -1,3 +1,5 @@
+import type { AllocationRequest, ProviderSummary } from "../../../placement/types.js";
+
 /** What Placement holds, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
 
 export interface ResourceClass {
@@ -53,8 +55,16 @@ export interface Provider {
   readonly consumers: Set<Consumer>;
   readonly createdAt: number;
   updatedAt: number | null;
-  /** Pieces of JSON made from this provider; emptied whenever it changes. */
-  fragments: Map<string, string> | null;
+  /** Parts of answers made from this provider; emptied whenever it changes. */
+  fragments: Fragments | null;
+}
+
+export interface Fragments {
+  /** Pieces of JSON. */
+  readonly texts: Map<string, string>;
+  /** For who takes records; of the ways to take all from this provider, the last one. */
+  summary: ProviderSummary | null;
+  request: { readonly amounts: string; readonly made: AllocationRequest } | null;
 }
 
 /** The amounts of an inventory, as the API names them. */

@@ -28,7 +28,7 @@ function hostOf(service: Partial<Service> | null = {}, host = "h"): HostState {
     node: aComputeNode({ host, hypervisorHostname: `${host}-node`, uuid: `${host}-uuid` }),
     service: service === null ? null : ({ ...up, ...service } as Service),
     allocationRequests: [],
-    free: {},
+    resources: {},
   };
 }
 
@@ -103,7 +103,7 @@ describe("what Placement offers", () => {
     return { ...hostStates(new HostRecords(store as unknown as Store), candidates), asked };
   };
 
-  it("is joined with the nodes of its roots, what is left on these, and their services", () => {
+  it("is joined with the nodes of its roots, what these have and is taken, and their services", () => {
     const one = on("a", "nfs");
     const two = on("a-child");
     const three = on("b");
@@ -122,9 +122,9 @@ describe("what Placement offers", () => {
         node: expect.objectContaining({ uuid: "a" }),
         service: { host: "host-a" },
         allocationRequests: [one, two],
-        free: { VCPU: 5, MEMORY_MB: 0 },
+        resources: { VCPU: { capacity: 8, used: 3 }, MEMORY_MB: { capacity: 100, used: 100 } },
       },
-      { node: expect.objectContaining({ uuid: "b" }), service: null, allocationRequests: [three], free: {} },
+      { node: expect.objectContaining({ uuid: "b" }), service: null, allocationRequests: [three], resources: {} },
     ]);
     expect([unknown, asked]).toEqual([0, ["nova-compute of host-a, host-b"]]);
   });
@@ -142,7 +142,7 @@ describe("what Placement offers", () => {
   });
 
   it("a selection writes the first way, with the version that it came with", () => {
-    const host = { ...hostOf(), allocationRequests: [on("a"), on("b")], free: { VCPU: 5 } };
+    const host = { ...hostOf(), allocationRequests: [on("a"), on("b")] };
     expect(selectionOf(host, "1.36")).toEqual({
       host: "h",
       node: "h-node",

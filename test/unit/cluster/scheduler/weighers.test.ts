@@ -4,8 +4,12 @@ import { weighHosts } from "../../../../src/cluster/scheduler/weighers.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 
-function host(id: number, free: HostState["free"], stats = {}): HostState {
-  return { node: aComputeNode({ id, stats }), service: null, allocationRequests: [], free };
+/** @param free by class; as much again is in use */
+function host(id: number, free: Readonly<Record<string, number>>, stats = {}): HostState {
+  const resources = Object.fromEntries(
+    Object.entries(free).map(([name, amount]) => [name, { capacity: 2 * amount, used: amount }]),
+  );
+  return { node: aComputeNode({ id, stats }), service: null, allocationRequests: [], resources };
 }
 
 /** Ids, best first. */

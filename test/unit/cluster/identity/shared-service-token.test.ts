@@ -1,0 +1,34 @@
+import { beforeEach, expect, test } from "vitest";
+import { sharedServiceToken } from "../../../../src/cluster/identity/shared-service-token.js";
+import { ApiWorld } from "../compute/api-world.js";
+
+let world: ApiWorld;
+let now = 0;
+let take: ReturnType<typeof sharedServiceToken>;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  now = 0;
+  take = sharedServiceToken(world.apis.identity, { now: () => world.world.now, monotonic: () => now }, "nova");
+});
+
+test("who asks within five minutes gets the same token", () => {
+  const first = take();
+  now = 299_999;
+  expect(take()).toBe(first);
+  now = 300_000;
+  const second = take();
+  expect(second.token).not.toBe(first.token);
+  expect(world.apis.identity.validate(first.token)).toBeDefined();
+  expect(world.apis.identity.validate(second.token)).toMatchObject({ userName: "nova" });
+});
+
+test("one that no longer counts is not given again", async () => {
+  const revoked = take();
+  world.apis.identity.ensurePassword("nova");
+  const second = take();
+  expect(world.apis.identity.validate(revoked.token)).toBeUndefined();
+  expect(world.apis.identity.validate(second.token)).toBeDefined();
+  await world.world.advance(3_600_000);
+  expect(world.apis.identity.validate(take().token)).toBeDefined();
+});

@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { inProcessHttp } from "../../../../../src/cluster/in-process-http.js";
+import { Turns } from "../../../../../src/cluster/turns.js";
+import type { CandidatesGroup, CandidatesQuery } from "../../../../../src/placement/types.js";
+import type { ServiceRequest, ServiceResponse } from "../../../../../src/runtime/service.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { reportClientOf } from "../../../../fixtures/world/report-client.js";
+import { aggregate, uuid, World } from "../world.js";
+
+const ENDPOINT = "http://placement.test";
+
+describe("candidates as records", () => {
+  let world: World;
+  let answers: ServiceResponse[];
+  const runtime = createVirtualRuntime();
+
+  beforeEach(() => {
+    world = new World();
+    answers = [];
+  });
+
+  function client(changes: Partial<ServiceRequest>, headers: Readonly<Record<string, string>> = {}) {
+    const http = inProcessHttp(
+      ENDPOINT,
+      (request) => {
+        const answer = world.placement.handle({ ...request, headers: { ...request.headers, ...headers }, ...changes });
+        answers.push(answer);
+        return answer;
+      },
+      new Turns(runtime),
+    );
+    return reportClientOf(ENDPOINT, { ...runtime, http });
+  }
+
+  /** What the scheduler reads, over JSON and in one process. */
+  async function both(groups: readonly CandidatesGroup[], more: Partial<CandidatesQuery> = {}) {
+    const query = { groups, rootRequired: [], limit: 1000, ...more };
+    const read = async (changes: Partial<ServiceRequest>) => {
+      const found = await client(changes).getAllocationCandidates(query);
+      return JSON.stringify(found, (_, value) => (value instanceof Map ? [...value] : value));
+    };
+    return { text: await read({ takesRecords: false }), records: await read({}) };
+  }
+
+  async function expectSame(...query: Parameters<typeof both>): Promise<string> {
+    const { text, records } = await both(...query);
+    expect(records).toBe(text);
+    return records;
+  }
+
+  const group = (resources: CandidatesGroup["resources"], suffix = ""): CandidatesGroup => ({ suffix, resources });
+
+  it("say what the JSON says, of flat providers, trees and sharing ones", async () => {
+    world.provider(1, { VCPU: 4, MEMORY_MB: 512 }, { aggregates: [aggregate(1)] });
+    world.provider(2, { SRIOV_NET_VF: 4 }, { parent: 1 });
+    world.provider(3, { SRIOV_NET_VF: 4 }, { parent: 1 });
+    world.provider(4, { DISK_GB: 50 }, { traits: ["MISC_SHARES_VIA_AGGREGATE"], aggregates: [aggregate(1)] });
+    world.provider(5, { VCPU: 4, DISK_GB: 5 });
+    expect(await expectSame([group({ VCPU: 1 })])).toContain(uuid(5));
+    expect(await expectSame([group({ VCPU: 1, DISK_GB: 5 })])).toContain(uuid(4));
+    expect(await expectSame([group({ VCPU: 1 }), group({ SRIOV_NET_VF: 1 }, "_a")])).toContain(uuid(3));
+    const two = [group({ VCPU: 1 }), group({ SRIOV_NET_VF: 1 }, "_a"), group({ SRIOV_NET_VF: 1 }, "_b")];
+    expect(await expectSame(two, { groupPolicy: "none" })).toContain('"SRIOV_NET_VF":2');
+    expect(await expectSame([group({ VCPU: 1 })], { limit: 1 })).not.toContain(uuid(5));
+    expect(await expectSame([group({ VCPU: 64 })])).toContain('"allocationRequests":[]');
+  });
+
+  it("follow each change of a provider", async () => {
+    world.provider(1, { VCPU: 4 });
+    world.provider(2, { SRIOV_NET_VF: 4 });
+    const seen = new Set([await expectSame([group({ VCPU: 1 })])]);
+    const look = async () => {
+      const found = await expectSame([group({ VCPU: 1 })]);
+      expect(seen).not.toContain(found);
+      seen.add(found);
+    };
+    world.allocate(1, null, { 1: { VCPU: 3 } });
+    await look();
+    const amounts = { total: 8, reserved: 1, allocation_ratio: 1.5 };
+    world.json("PUT", `/resource_providers/${uuid(1)}/inventories/VCPU`, {
+      ...amounts,
+      resource_provider_generation: 2,
+    });
+    await look();
+    world.json("PUT", `/resource_providers/${uuid(1)}`, { name: "p1", parent_provider_uuid: uuid(2) });
+    await look();
+  });
+
+  it("are answered in place of JSON, from the microversion on whose summaries they are", async () => {
+    world.provider(1, { VCPU: 4 });
+    await client({}).getAllocationCandidates({ groups: [group({ VCPU: 1 })], rootRequired: [], limit: 1 });
+    const older = { "openstack-api-version": "placement 1.28" };
+    await client({}, older).getAllocationCandidates({ groups: [group({ VCPU: 1 })], rootRequired: [], limit: 1 });
+    expect(answers.map(({ body, records }) => [body === "", records !== undefined])).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  it("are refused as JSON is", async () => {
+    const query = { groups: [group({ VCPU: 1 })], rootRequired: ["CUSTOM_UNKNOWN"], limit: 1 };
+    expect(await client({}).getAllocationCandidates(query)).toBeNull();
+    expect(await client({ takesRecords: false }).getAllocationCandidates(query)).toBeNull();
+    const [records, text] = answers.map(({ status, body }) => ({ status, body: body.replaceAll(/req-[^"]*/g, "") }));
+    expect(records).toEqual(text);
+    expect(records?.status).toBe(400);
+  });
+});
