@@ -8,7 +8,7 @@ import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
  * Spec 2.7: instances that hold allocations on these nodes and are still building without having got a host: the agent
- * died while they waited for its claim lock.
+ * died while they waited for its claim lock. An unshelve that it had accepted, and not ended, may hold nothing any more.
  * @param handled instances that start-up has dealt with.
  */
 export async function findInterruptedBuilds(
@@ -27,6 +27,11 @@ export async function findInterruptedBuilds(
       if (!(await messageWaits(view, instance))) {
         found.set(instance.uuid, instance);
       }
+    }
+  }
+  for (const instance of await acceptedUnshelves(view)) {
+    if (!handled.has(instance.uuid)) {
+      found.set(instance.uuid, instance);
     }
   }
   return [...found.values()];
@@ -60,7 +65,11 @@ async function endUnshelve(services: AgentServices, instance: Instance): Promise
     await services.placement.deleteAllocation(uuid, { force: true, requestId: request });
     await services.conductor.call(
       "instance_save",
-      { uuid, changes: { taskState: null }, expectedTaskState: ["unshelving", "spawning"] },
+      {
+        uuid,
+        changes: { taskState: null, launchedOn: null, availabilityZone: null },
+        expectedTaskState: ["unshelving", "spawning"],
+      },
       { requestId: request },
     );
   } catch (error) {
@@ -71,6 +80,14 @@ async function endUnshelve(services: AgentServices, instance: Instance): Promise
 /** The offloaded instances that this host was about to unshelve. */
 function isInterrupted({ vmState, taskState, host }: Instance): boolean {
   return vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
+}
+
+/** What was claimed for them may be given back already; no message brings them on, as that has been accepted. */
+async function acceptedUnshelves({ conductor, host }: AgentView): Promise<readonly Instance[]> {
+  const unshelved = await conductor.call("instances_by_filters", {
+    filters: { vmStates: ["shelved_offloaded"], taskStates: ["spawning"], deleted: false },
+  });
+  return unshelved.filter((instance) => instance.host === null && instance.launchedOn === host);
 }
 
 async function buildingOn(

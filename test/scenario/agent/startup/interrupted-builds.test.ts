@@ -35,3 +35,25 @@ scenario("2.7 a node whose allocations cannot be read is skipped", async (lab) =
   expect(run.agent.state).toBe("serving");
   expect(lab.instance(uuidOf(1)).vmState).toBe("building");
 });
+
+scenario("2.7 OPT an unshelve that failed, killed with nothing held any more, is offloaded again", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  const vm = uuidOf(1);
+  const run = await lab.start("devstack1", { operations: "real" });
+  addInstance(lab.store, vm, { vmState: "shelved_offloaded", taskState: "unshelving" });
+  await lab.allocate(vm, node);
+  lab.afterPlacement = (_host, request) => {
+    if (request.startsWith("DELETE /allocations")) {
+      lab.kill(run);
+    }
+  };
+  const allocations = { [node.uuid]: { resources: AMOUNTS } };
+  // It has no such node, so that the claim fails.
+  const message = { instanceUuid: vm, allocations, node: "gone", requestId: "req-vm" };
+  lab.controlPlane.conductor.bus.cast("devstack1", "unshelve_instance", message, "req-vm");
+  await lab.world.runUntil(() => !run.runtime.alive);
+  expect(lab.instance(vm)).toMatchObject({ vmState: "shelved_offloaded", taskState: "spawning", host: null });
+  expect(await lab.held(vm)).toEqual({});
+  await lab.start("devstack1");
+  expect(lab.instance(vm)).toMatchObject({ vmState: "shelved_offloaded", taskState: null, launchedOn: null });
+});
