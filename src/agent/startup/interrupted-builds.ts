@@ -8,7 +8,7 @@ import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
  * Spec 2.7: instances that hold allocations on these nodes and are still building without having got a host: the agent
- * died while they waited for its claim lock. An unshelve that it had accepted, and not ended, may hold nothing any more.
+ * died while they waited for its claim lock. What it had begun to give back, and not ended, may hold nothing any more.
  * @param handled instances that start-up has dealt with.
  */
 export async function findInterruptedBuilds(
@@ -29,7 +29,7 @@ export async function findInterruptedBuilds(
       }
     }
   }
-  for (const instance of await acceptedUnshelves(view)) {
+  for (const instance of await halfGivenBack(view)) {
     if (!handled.has(instance.uuid)) {
       found.set(instance.uuid, instance);
     }
@@ -82,12 +82,17 @@ function isInterrupted({ vmState, taskState, host }: Instance): boolean {
   return vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
 }
 
-/** What was claimed for them may be given back already; no message brings them on, as that has been accepted. */
-async function acceptedUnshelves({ conductor, host }: AgentView): Promise<readonly Instance[]> {
-  const unshelved = await conductor.call("instances_by_filters", {
-    filters: { vmStates: ["shelved_offloaded"], taskStates: ["spawning"], deleted: false },
+/**
+ * Unshelves that this host has accepted, and builds that it was to hand back: what was claimed for them may be given back already.
+ * No message brings them on, as that has been taken.
+ */
+async function halfGivenBack({ conductor, host }: AgentView): Promise<readonly Instance[]> {
+  const vmStates = ["building", "shelved_offloaded"] as const;
+  const found = await conductor.call("instances_by_filters", {
+    filters: { launchedOn: host, vmStates: [...vmStates], taskStates: ["scheduling", "spawning"], deleted: false },
   });
-  return unshelved.filter((instance) => instance.host === null && instance.launchedOn === host);
+  // A real Nova has no filter by launched_on.
+  return found.filter((instance) => instance.host === null && instance.launchedOn === host);
 }
 
 async function buildingOn(

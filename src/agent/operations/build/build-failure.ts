@@ -146,7 +146,10 @@ async function setError(
   return { error };
 }
 
-/** The allocations go before the message, so that the next host's claim does not find them (spec V25). */
+/**
+ * The allocations go before the message, so that the next host's claim does not find them (spec V25). In between the next start
+ * finds it by `launched_on` alone (2.7), which the message clears.
+ */
 async function reschedule(
   services: OperationServices,
   request: Request & { readonly retry: RetryInfo },
@@ -154,7 +157,8 @@ async function reschedule(
   error: unknown,
 ): Promise<FailedBuild | null> {
   const { instanceUuid, alternates, retry, requestId } = request;
-  const again = { taskState: "scheduling", taskRequestId: requestId } as const;
+  const { host: launchedOn } = services.context;
+  const again = { taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
   if (!(await unplace(services, progress, again, [progress.instance.taskState]))) {
     await forget(services, request, progress);
     return null;

@@ -134,7 +134,12 @@ describe("2.2 a host starts", () => {
     const { stage, init } = staged();
     stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
     await init();
-    const filters = { vmStates: ["shelved_offloaded"], taskStates: ["spawning"], deleted: false };
+    const filters = {
+      launchedOn: "here",
+      vmStates: ["building", "shelved_offloaded"],
+      taskStates: ["scheduling", "spawning"],
+      deleted: false,
+    };
     expect(stage.said("instances_by_filters"), "of the nodes' consumers none is asked for").toEqual([[{ filters }]]);
   });
 });

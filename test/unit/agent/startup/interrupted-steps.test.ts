@@ -25,7 +25,7 @@ function outcome(work: Promise<unknown>): Promise<unknown> {
 describe("2.7 builds that the agent's death has interrupted", () => {
   const building = (instance: Partial<Instance> = {}) => {
     const stage = new StartStage({
-      instance: { host: null, vmState: "building", taskState: "scheduling", ...instance },
+      instance: { host: null, launchedOn: null, vmState: "building", taskState: "scheduling", ...instance },
     });
     stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
     return stage;
@@ -96,13 +96,16 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     ]);
   });
 
+  const HANDED_BACK = { vmState: "building", taskState: "scheduling" } as const;
   const UNSHELVED = { vmState: "shelved_offloaded", taskState: "spawning" } as const;
 
   test.each<[string, Partial<Instance>, boolean]>([
     ["that this host had accepted", { launchedOn: "here" }, true],
     ["that another host had accepted", { launchedOn: "there" }, false],
     ["whose guest is made here", { launchedOn: "here", host: "here" }, false],
-  ])("also an unshelve %s, with nothing held any more: %#", async (_, instance, isFound) => {
+    ["of which a build was to be handed back", { launchedOn: "here", ...HANDED_BACK }, true],
+    ["of which a build was handed back", { launchedOn: null, ...HANDED_BACK }, false],
+  ])("also one %s, with nothing held any more: %#", async (_, instance, isFound) => {
     const stage = building({ ...UNSHELVED, ...instance });
     stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map() };
     expect((await find(stage)).length).toBe(isFound ? 1 : 0);
