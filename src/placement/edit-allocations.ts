@@ -58,8 +58,8 @@ async function edit(
 export interface RemovalOptions extends RequestContext {
   /** A conflict is tried again after a fresh read (spec 3.3 GAP-a OPT). */
   readonly retry: boolean;
-  /** Asked between the read and the write that it guards; true: nothing is taken away. */
-  readonly unless?: () => Promise<boolean>;
+  /** Asked between the read and the write that it guards, with what was read; true: nothing is taken away. */
+  readonly unless?: (held: Allocations) => Promise<boolean>;
 }
 
 /** Takes the tree of `root` away from the consumer. False: it holds nothing, or the write was refused. */
@@ -84,7 +84,7 @@ export async function removeProviderTree(
       client.logger.warn("a consumer holds nothing on the providers that are to be taken from it", fields);
       return true;
     }
-    if (await unless?.()) {
+    if (await unless?.(current.allocations)) {
       client.logger.info("what a consumer holds on a provider is needed after all: it is left", fields);
       return true;
     }

@@ -240,7 +240,7 @@ export class ReportClient {
   /**
    * Strips the tree of `root` from what the consumer holds. False: the consumer holds nothing, or the write was refused.
    * `retry`: a generation conflict is tried again after a fresh read, 4 times in all (spec 3.3 GAP-a OPT); upstream never does.
-   * `unless` is asked between the read and the write that it guards; true: nothing is taken away, and the answer is true.
+   * `unless` is asked between the read and the write that it guards, with what was read; true: nothing is taken away, and the answer is true.
    * @throws ConsumerAllocationRetrievalFailed, ResourceProviderRetrievalFailed
    */
   removeProviderTreeFromInstanceAllocation(consumer: string, root: string, options: RemovalOptions): Promise<boolean> {

@@ -51,8 +51,8 @@ export interface MoveMethods {
    * it does on the same host), and at start-up after an interrupted
    * {@link migrateDiskAndPowerOff} (spec 2.6): brings back the guest, whose flavor is the old one again, from any
    * half-done step. Default: power on, if that is wanted.
-   * @calledBy the source, when the move is reverted (6.3), and start-up after an interruption (2.6). The instance's
-   * lock.
+   * @calledBy the source, when the move is reverted or a soft delete has overtaken it (6.3), and start-up after an
+   * interruption (2.6). The instance's lock.
    */
   finishRevertMigration?(instance: Instance, options: FinishRevertOptions): Promise<void>;
 

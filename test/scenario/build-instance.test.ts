@@ -178,7 +178,8 @@ describe("6.1 build, failures", () => {
         host: null,
         node: null,
         computeId: null,
-        launchedOn: null,
+        // Until the conductor has it (2.7).
+        launchedOn: "h1",
         availabilityZone: null,
         vmState: "building",
         taskState: "scheduling",

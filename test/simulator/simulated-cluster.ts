@@ -1,6 +1,7 @@
 import { folderOfConnection } from "../../drivers/fake-libvirt/connection-uri.js";
 import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
 import { driver } from "../../drivers/fake-libvirt/index.js";
+import type { AgentState } from "../../src/agent/context.js";
 import type { Agent } from "../../src/agent/life/agent.js";
 import { refusalOf } from "../../src/agent/startup/refusals.js";
 import type { ControlPlane } from "../../src/cluster/control-plane.js";
@@ -43,7 +44,7 @@ export class SimulatedHost {
   release: Release;
   /** Forced down by the operator. */
   fenced = false;
-  /** Nothing new fits on its disk: its agent may end for that. */
+  /** Nothing new fits on its disk: its agent may not get to serve for that. */
   diskFull = false;
 
   constructor(name: string, machine: VirtualMachine, release: Release) {
@@ -54,9 +55,10 @@ export class SimulatedHost {
 
   /**
    * Its agent may end so by itself; where the operator is told what to do, he does it. Its service was deleted, and the others are
-   * newer: it is upgraded. It was deleted although guests were left there (spec 2.4 G10): they are removed.
+   * newer: it is upgraded. It was deleted although guests were left there (spec 2.4 G10): they are removed. One that serves goes on
+   * without room on its disk.
    */
-  excuses(failure: Error): boolean {
+  excuses(failure: Error, before: AgentState): boolean {
     const code = refusalOf(failure)?.code;
     if (code === "service-too-old") {
       this.release = "master";
@@ -64,8 +66,7 @@ export class SimulatedHost {
     if (code === "guests-on-new-host") {
       this.machine.disk.remove(`${this.hypervisor}/domains`, 0);
     }
-    // It may end a moment after there was room again.
-    const isFull = this.diskFull || (failure instanceof FileFailure && failure.code === "ENOSPC");
+    const isFull = before !== "serving" && isForWantOfRoom(failure);
     return isFull || code === "service-too-old" || code === "guests-on-new-host" || REFUSALS.test(failure.name);
   }
 
@@ -80,6 +81,14 @@ export class SimulatedHost {
   get serves(): boolean {
     return this.agent?.agent.state === "serving";
   }
+}
+
+/** However the driver has put it. */
+function isForWantOfRoom(failure: unknown): boolean {
+  if (!(failure instanceof Error)) {
+    return false;
+  }
+  return (failure instanceof FileFailure && failure.code === "ENOSPC") || isForWantOfRoom(failure.cause);
 }
 
 interface AgentPlace {
@@ -281,9 +290,10 @@ export class SimulatedCluster {
       const { failure } = agent;
       // What its driver fails at in the clean-up after evacuations ends a start (spec 3.1).
       const isFault = before === "cleaning" && failure?.name === "FaultInjected";
+      const last = before;
       before = state;
       this.#journal?.note(runtime.name, failure === null ? state : `${state}: ${failure.name}: ${failure.message}`);
-      if (state === "failed" && failure !== null && !isFault && !host.excuses(failure)) {
+      if (state === "failed" && failure !== null && !isFault && !host.excuses(failure, last)) {
         this.unexplained.push(`the agent of ${host.name} ended: ${failure.name}: ${failure.message}`);
       }
       if ((state === "failed" || state === "stopped") && host.agent === running) {

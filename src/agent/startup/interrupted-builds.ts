@@ -8,7 +8,7 @@ import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
  * Spec 2.7: instances that hold allocations on these nodes and are still building without having got a host: the agent
- * died while they waited for its claim lock.
+ * died while they waited for its claim lock. What it had begun to give back, and not ended, may hold nothing any more.
  * @param handled instances that start-up has dealt with.
  */
 export async function findInterruptedBuilds(
@@ -27,6 +27,11 @@ export async function findInterruptedBuilds(
       if (!(await messageWaits(view, instance))) {
         found.set(instance.uuid, instance);
       }
+    }
+  }
+  for (const instance of await halfGivenBack(view)) {
+    if (!handled.has(instance.uuid)) {
+      found.set(instance.uuid, instance);
     }
   }
   return [...found.values()];
@@ -60,7 +65,11 @@ async function endUnshelve(services: AgentServices, instance: Instance): Promise
     await services.placement.deleteAllocation(uuid, { force: true, requestId: request });
     await services.conductor.call(
       "instance_save",
-      { uuid, changes: { taskState: null }, expectedTaskState: ["unshelving", "spawning"] },
+      {
+        uuid,
+        changes: { taskState: null, launchedOn: null, availabilityZone: null },
+        expectedTaskState: ["unshelving", "spawning"],
+      },
       { requestId: request },
     );
   } catch (error) {
@@ -71,6 +80,19 @@ async function endUnshelve(services: AgentServices, instance: Instance): Promise
 /** The offloaded instances that this host was about to unshelve. */
 function isInterrupted({ vmState, taskState, host }: Instance): boolean {
   return vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
+}
+
+/**
+ * Unshelves that this host has accepted, and builds that it was to hand back: what was claimed for them may be given back already.
+ * No message brings them on, as that has been taken.
+ */
+async function halfGivenBack({ conductor, host }: AgentView): Promise<readonly Instance[]> {
+  const vmStates = ["building", "shelved_offloaded"] as const;
+  const found = await conductor.call("instances_by_filters", {
+    filters: { launchedOn: host, vmStates: [...vmStates], taskStates: ["scheduling", "spawning"], deleted: false },
+  });
+  // A real Nova has no filter by launched_on.
+  return found.filter((instance) => instance.host === null && instance.launchedOn === host);
 }
 
 async function buildingOn(

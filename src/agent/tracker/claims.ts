@@ -35,21 +35,27 @@ export async function instanceClaim(
     node.account.countInstance(saved);
     node.account.assign(saved.uuid, resources);
     refreshDevices(tracker, node, allocations);
-    const release = async ({ instance: changes }: ClaimAbort = {}): Promise<Instance> => {
+    const release = async ({ instance: changes, ...expected }: ClaimAbort = {}): Promise<Instance> => {
       tracker.binding.epoch += 1;
+      const write = { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } };
+      const after = await orGone(saved, conductor.call("instance_save", { ...write, ...expected }));
       node.account.forgetInstance(saved.uuid);
-      try {
-        return await conductor.call("instance_save", { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } });
-      } catch (error) {
-        if (error instanceof InstanceNotFound) {
-          return saved;
-        }
-        throw error;
-      }
+      return after;
     };
     await updateOrRelease(tracker, node, release, requestId);
     return new TrackerClaim(tracker, node, saved, null, release);
   });
+}
+
+async function orGone(instance: Instance, saving: Promise<Instance>): Promise<Instance> {
+  try {
+    return await saving;
+  } catch (error) {
+    if (error instanceof InstanceNotFound) {
+      return instance;
+    }
+    throw error;
+  }
 }
 
 /** @throws {ComputeResourcesUnavailable} */

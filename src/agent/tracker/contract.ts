@@ -100,13 +100,18 @@ export interface Claim {
   /** The instance (and migration) as the claim saved them. */
   readonly instance: Instance;
   readonly migration: Migration | null;
-  /** Takes back the claim's usage and what it wrote; never touches allocations (spec 4.2). The instance as it is then. */
+  /**
+   * Takes back the claim's usage and what it wrote; never touches allocations (spec 4.2). The instance as it is then.
+   * @throws UnexpectedTaskState: nothing was taken back
+   */
   abort(options?: ClaimAbort): Promise<Instance>;
 }
 
 /** What is written in the same lock section as the abort (spec V20). */
 export interface ClaimAbort {
   readonly instance?: InstanceChanges;
+  /** Of a build and an unshelve; a move's claim is taken back whoever has the instance. */
+  readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly migrationStatus?: MigrationStatus;
 }
 

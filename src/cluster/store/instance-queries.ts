@@ -44,11 +44,12 @@ const SORT_KEYS: ReadonlyMap<string, boolean> = new Map(
 
 /** List-by-filters of the agent's side: deleted rows too unless `deleted: false` is given (spec 1.1). */
 export function filterInstances(table: Table<Instance>, filters: InstanceFilters): Instance[] {
-  const { uuids, host, node, deleted, softDeleted = true, cleaned, vmStates, taskStates } = filters;
+  const { uuids, host, node, launchedOn, deleted, softDeleted = true, cleaned, vmStates, taskStates } = filters;
   const conditions = new Conditions()
     .oneOf("uuid", uuids)
     .equal("host", host)
     .equal("node", node)
+    .equal("launched_on", launchedOn)
     .oneOf("vm_state", vmStates)
     .oneOf("task_state", taskStates);
   if (deleted === false) {

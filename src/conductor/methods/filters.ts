@@ -6,6 +6,7 @@ export const instanceFilters = object({
   uuids: optional(listOf(uuid)),
   host: optional(name),
   node: optional(name),
+  launchedOn: optional(name),
   deleted: optional(flag),
   /** With `deleted: true`: false leaves out rows in vm_state soft-delete. */
   softDeleted: optional(flag),

@@ -8,7 +8,7 @@ import { carriedSelections } from "../objects/selection.js";
 import { ACTION_CALLS } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { carried, imageToSend, instanceToSend } from "./carried.js";
-import { INSTANCE_CALLS } from "./instances.js";
+import { INSTANCE_CALLS, saveInstance } from "./instances.js";
 
 type WorkMethod =
   | "build_instances"
@@ -36,6 +36,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   build_instances: async ({ instanceUuid, alternates, retry, reason }, tools) => {
     // The conductor that finds no further host takes the cause from the fault.
     await addFault(instanceUuid, reason, tools);
+    await saveInstance({ uuid: instanceUuid, changes: { launchedOn: null } }, tools);
     const instance = await instanceToSend(instanceUuid, tools);
     await tools.nova.castTask("build_instances", "1.19", {
       instances: [instance],

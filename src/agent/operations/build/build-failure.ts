@@ -1,5 +1,5 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
+import type { InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
 import type { OperationServices, RequestOf } from "../contract.js";
@@ -58,26 +58,23 @@ export async function buildFailed(
   const { instanceUuid, node, retry } = request;
   const error = (await cleanUpGuest(services, progress, cause)) ?? cause;
   const guestStays = error !== cause;
-  const kind = (await isUnwanted(services, instanceUuid)) ? "gone" : classifyBuildFailure(error);
+  const now = await services.context.conductor.call("instance_get", { uuid: instanceUuid });
+  const kind = now === null || now.taskState === "deleting" ? "gone" : classifyBuildFailure(error);
   services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
-  if (kind === "gone") {
+  // Somebody deletes it: a driver that noticed says so in its own words, and no other host is to be tried.
+  if (now === null || kind === "gone") {
     await forget(services, request, progress);
     return null;
   }
   services.tracker.noteBuild(node, "failed");
+  const found = { ...progress, instance: now };
   if (guestStays) {
-    return keepHere(services, progress, error);
+    return keepHere(services, found, error);
   }
   if (kind === "abort" || !retry) {
-    return setError(services, request, progress, error);
+    return setError(services, request, found, error);
   }
-  return reschedule(services, { ...request, retry }, progress, error);
-}
-
-/** Somebody deletes it: a driver that noticed says so in its own words, and no other host is to be tried. */
-async function isUnwanted({ context }: OperationServices, uuid: string): Promise<boolean> {
-  const instance = await context.conductor.call("instance_get", { uuid });
-  return instance === null || instance.taskState === "deleting";
+  return reschedule(services, { ...request, retry }, found, error);
 }
 
 /** The guest first; a clean-up that fails makes the build hopeless, as the guest may still run here. */
@@ -110,7 +107,7 @@ async function forget(services: OperationServices, request: Request, progress: B
   if (instance?.host === services.context.host) {
     return;
   }
-  await unplace(services, uuid, progress, {});
+  await unplace(services, progress, {});
   await releaseAllocations(services, uuid, { force: true, requestId });
 }
 
@@ -131,20 +128,28 @@ async function keepHere(
   return { error };
 }
 
+/** @param progress with the instance as it was found last: one that a delete has taken since is left to that */
 async function setError(
   services: OperationServices,
-  { instanceUuid, requestId }: Request,
+  request: Request,
   progress: BuildProgress,
   error: unknown,
 ): Promise<FailedBuild> {
+  const { instanceUuid, requestId } = request;
   // Before the state: who sees the error can read why.
   await addFault(services.context, instanceUuid, error);
-  await unplace(services, instanceUuid, progress, { vmState: "error", taskState: null });
-  await releaseAllocations(services, instanceUuid, { force: true, requestId });
+  if (await unplace(services, progress, { vmState: "error", taskState: null }, [progress.instance.taskState])) {
+    await releaseAllocations(services, instanceUuid, { force: true, requestId });
+  } else {
+    await forget(services, request, progress);
+  }
   return { error };
 }
 
-/** The allocations go before the message, so that the next host's claim does not find them (spec V25). */
+/**
+ * The allocations go before the message, so that the next host's claim does not find them (spec V25). In between the next start
+ * finds it by `launched_on` alone (2.7), which the message clears.
+ */
 async function reschedule(
   services: OperationServices,
   request: Request & { readonly retry: RetryInfo },
@@ -152,9 +157,15 @@ async function reschedule(
   error: unknown,
 ): Promise<FailedBuild | null> {
   const { instanceUuid, alternates, retry, requestId } = request;
-  await unplace(services, instanceUuid, progress, { taskState: "scheduling", taskRequestId: requestId });
+  const { host: launchedOn } = services.context;
+  const again = { taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
+  if (!(await unplace(services, progress, again, [progress.instance.taskState]))) {
+    await forget(services, request, progress);
+    return null;
+  }
   if (!(await releaseAllocations(services, instanceUuid, { force: true, requestId }))) {
-    return setError(services, request, { ...progress, claim: null }, error);
+    const instance = { ...progress.instance, taskState: again.taskState };
+    return setError(services, request, { ...progress, instance, claim: null }, error);
   }
   await services.context.conductor.call("build_instances", {
     instanceUuid,
@@ -166,18 +177,29 @@ async function reschedule(
   return null;
 }
 
+/** False: the task_state is another by now, so that nothing was written. */
 async function unplace(
   { context }: OperationServices,
-  uuid: string,
-  { claim }: BuildProgress,
+  { claim, instance: { uuid } }: BuildProgress,
   changes: InstanceChanges,
-): Promise<void> {
+  expectedTaskState?: (TaskState | null)[],
+): Promise<boolean> {
+  const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
+  const expected = expectedTaskState ? { expectedTaskState } : {};
+  let taken = false;
   await attempt(context, uuid, "take the instance off the host", async () => {
-    const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
-    if (claim) {
-      await claim.abort({ instance: unplaced });
-    } else {
-      await context.conductor.call("instance_save", { uuid, changes: unplaced });
+    try {
+      if (claim) {
+        await claim.abort({ instance: unplaced, ...expected });
+      } else {
+        await context.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
+      }
+    } catch (error) {
+      if (!(error instanceof UnexpectedTaskState)) {
+        throw error;
+      }
+      taken = true;
     }
   });
+  return !taken;
 }

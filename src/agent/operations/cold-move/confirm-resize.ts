@@ -23,10 +23,15 @@ const STEPS = stepList<MoveProgress>("confirm_resize", {
   },
 });
 
+interface Settled extends MoveProgress {
+  /** Another process may have come to its end. */
+  readonly repeated?: boolean;
+}
+
 /** What follows in any case. */
-const SETTLE = stepList<MoveProgress>("settle_confirmed", {
-  release: async ({ services, move, request }) => {
-    await finishSource(services, move, { requestId: request.requestId });
+const SETTLE = stepList<Settled>("settle_confirmed", {
+  release: async ({ services, move, request, repeated = false }) => {
+    await finishSource(services, move, { requestId: request.requestId, repeated });
   },
   // At the very end: a pass in between still has to know the old usage (bug 1818914).
   clear: clearFlavors,
@@ -141,7 +146,7 @@ async function confirmAndSettle(progress: MoveProgress): Promise<void> {
 
 /** The end of a confirmation that died when it had written `confirmed`. @throws what the failed step threw */
 export async function settleConfirmed(progress: MoveProgress): Promise<void> {
-  await runSteps(progress.services, SETTLE, progress);
+  await runSteps(progress.services, SETTLE, { ...progress, repeated: true });
 }
 
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {

@@ -2,6 +2,7 @@ import { UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance, MigrationStatus } from "../../../records/index.js";
 import type { OperationServices } from "../contract.js";
 import { revertToSource } from "../moves/move-allocations.js";
+import { bringGuestBack } from "./bring-guest-back.js";
 import { finishFailed } from "./finish-resize.js";
 import { failMove, type MoveProgress } from "./move-request.js";
 import { revertFailed } from "./revert-resize.js";
@@ -51,6 +52,7 @@ export async function endOvertakenMove(
 
 async function endOnSource(progress: MoveProgress, error: Error): Promise<void> {
   const { services, request, move } = progress;
+  await bringGuestBack(progress);
   await revertToSource(services, move, { requestId: request.requestId });
   await failMove(progress, null, error);
 }

@@ -78,7 +78,7 @@ async function refused(
 export async function finishFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   await succeeded(progress, "drop what the source's half of the move holds", () =>
-    finishSource(services, move, { requestId: request.requestId }),
+    finishSource(services, move, { requestId: request.requestId, repeated: true }),
   );
   if (isTaken(error)) {
     await failMove(progress, null, error);

@@ -7,6 +7,7 @@ import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
 import { finishSource, type Move, revertToSource } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
+import { bringGuestBack } from "./bring-guest-back.js";
 import { failMove, innerError, isRollback, isTaken, type MoveProgress, succeeded } from "./move-request.js";
 
 interface ResizeProgress extends MoveProgress {
@@ -104,6 +105,9 @@ async function refused(
 /** Row 5: the instance stays here, and has its allocations again before it looks usable (spec V27). */
 async function failedOnSource(progress: ResizeProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
+  if (isTaken(error)) {
+    await bringGuestBack(progress);
+  }
   const restored = await succeeded(progress, "give the allocations back to the instance", () =>
     revertToSource(services, move, { requestId: request.requestId }),
   );

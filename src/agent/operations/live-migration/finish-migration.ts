@@ -104,7 +104,7 @@ async function releaseSource(flow: Flow): Promise<void> {
   if (instance.host === services.context.host) {
     await deleteMigration(services, migration, { requestId });
   } else {
-    await finishSource(services, flow, { requestId });
+    await finishSource(services, flow, { requestId, repeated: flow.patient });
   }
 }
 

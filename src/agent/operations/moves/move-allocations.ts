@@ -36,13 +36,18 @@ export type AllocationServices = Pick<OperationServices, "context">;
 /**
  * Source, confirmed or completed; and destination, when finishing failed: what the source's half is goes.
  * split: everything of M. doubled: the source's tree of I; on the same host the old flavor's amounts.
+ * `repeated`: an earlier run may have done it, so that what is found there may be a later move's.
  * @throws AllocationDeleteFailed, AllocationUpdateFailed
  */
-export async function finishSource(services: AllocationServices, move: Move, context: RequestContext): Promise<void> {
+export async function finishSource(
+  services: AllocationServices,
+  move: Move,
+  { repeated = false, ...context }: RequestContext & { readonly repeated?: boolean },
+): Promise<void> {
   if (await deleteMigration(services, move.migration, context)) {
     return;
   }
-  await strip(services, move, "source", context);
+  await strip(services, move, { half: "source", repeated }, context);
 }
 
 /**
@@ -57,7 +62,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
     return;
   }
   if (!(await holdsAnything(services, migration.uuid, context))) {
-    await strip(services, move, "destination", context);
+    await strip(services, move, { half: "destination", repeated: true }, context);
     return;
   }
   const moved = await insist(() => moveBack(services, move, context));
@@ -169,16 +174,35 @@ async function insist(write: () => Promise<boolean | null>): Promise<boolean | n
  * One half of what a doubled instance holds; nothing when it holds one half only. An answer that was lost says nothing:
  * what is held is read again.
  */
-async function strip(services: AllocationServices, move: Move, half: Half, context: RequestContext): Promise<void> {
-  await retry(services.context.runtime.timers, () => stripOnce(services, move, half, context), {
+async function strip(
+  services: AllocationServices,
+  move: Move,
+  { half, repeated }: Strip,
+  context: RequestContext,
+): Promise<void> {
+  let again = repeated;
+  const attempt = () => {
+    const strips = { half, repeated: again };
+    again = true;
+    return stripOnce(services, move, strips, context);
+  };
+  await retry(services.context.runtime.timers, attempt, {
     attempts: ATTEMPTS,
     retryOn: (error) => error instanceof PlacementAPIConnectFailure,
   });
 }
 
-type Half = "source" | "destination";
+interface Strip {
+  readonly half: "source" | "destination";
+  readonly repeated: boolean;
+}
 
-async function stripOnce(services: AllocationServices, move: Move, half: Half, context: RequestContext): Promise<void> {
+async function stripOnce(
+  services: AllocationServices,
+  move: Move,
+  { half, repeated }: Strip,
+  context: RequestContext,
+): Promise<void> {
   const { placement } = services.context;
   const { instance, migration } = move;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
@@ -195,8 +219,11 @@ async function stripOnce(services: AllocationServices, move: Move, half: Half, c
     }
     const [root, host] = half === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
     let claimedAnew = false;
-    const unless = async () => {
-      claimedAnew = await isClaimedAnew(services, migration, host);
+    const own = half === "source" && !repeated ? flavorsOf(instance, migration).oldFlavor : null;
+    const unless = async (held: Allocations) => {
+      const claims = await laterClaims(services, migration, host);
+      claimedAnew =
+        claims === "made" || (claims === "to come" && (own === null || !isSum(held, root, instance, [own])));
       return claimedAnew;
     };
     if (
@@ -241,21 +268,27 @@ async function subtractOwn(services: AllocationServices, move: Move, source: str
 }
 
 /**
- * A later migration has the host as its destination, or may get it: an evacuation that has overtaken the move, above all. What
- * the instance holds there is then that one's.
+ * Whether a later migration has the host as its destination, or may get it: an evacuation that has overtaken the move, above all.
+ * What the instance holds there is then that one's. `to come`: a move that goes on adds what it claims there to what it finds (an
+ * evacuation does not), so that the amounts tell whether it has.
  */
-async function isClaimedAnew(
+async function laterClaims(
   { context: { conductor } }: AllocationServices,
   { id, instanceUuid }: Migration,
   host: string | null,
-): Promise<boolean> {
+): Promise<"none" | "to come" | "made"> {
   const migrations = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
-  return migrations.some(
-    ({ id: other, status, destCompute }) =>
-      other > id &&
-      !GONE_NOWHERE.includes(status) &&
-      (destCompute === host || (destCompute === null && !FINAL_MIGRATION_STATUSES.includes(status))),
+  const isOver = ({ status }: Migration) => FINAL_MIGRATION_STATUSES.includes(status);
+  const later = migrations.filter(
+    (other) =>
+      other.id > id &&
+      !GONE_NOWHERE.includes(other.status) &&
+      (other.destCompute === host || (other.destCompute === null && !isOver(other))),
   );
+  if (later.length === 0) {
+    return "none";
+  }
+  return later.every((other) => other.migrationType !== "evacuation" && !isOver(other)) ? "to come" : "made";
 }
 
 const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];

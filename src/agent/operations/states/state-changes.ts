@@ -44,8 +44,9 @@ export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", 
 export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
   ...guestFlow("soft_delete_instance", {
     act: async ({ services, instance, request: { requestId } }) => {
-      await powerOffIfThere(services.context.driver, instance);
+      // First: a guest that the move has set aside is brought back, and is here again if it cannot be shut down.
       await endOvertakenMove(services, instance, requestId);
+      await powerOffIfThere(services.context.driver, instance);
     },
     record: ({ services, instance }) => record(services, instance, "soft-delete", "soft-deleting"),
   }),

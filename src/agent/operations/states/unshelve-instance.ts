@@ -30,7 +30,8 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
     refuseUnservable(request);
     progress.instance = await services.context.conductor.call("instance_save", {
       uuid: instance.uuid,
-      changes: { taskState: "spawning" },
+      // Until it has a host, and when it has given up what it held, the next start finds it by this (2.7).
+      changes: { taskState: "spawning", launchedOn: services.context.host },
       expectedTaskState: ["unshelving"],
       expectedVmState: ["shelved_offloaded"],
     });
@@ -146,19 +147,32 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
   }
 }
 
-/** Allocations, then the row, so that it looks shelved only when it holds nothing. One that is being deleted keeps its task state. */
+/**
+ * Allocations, then the row, so that it looks shelved only when it holds nothing. One that is being deleted keeps its task state, and
+ * where it has a host also that: off it the delete would be nobody's if this agent died before it has its turn.
+ */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
   const { context } = services;
   const { uuid } = instance;
+  if (taken && (await isBeingDeletedHere(services, uuid))) {
+    return;
+  }
   await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
-  const changes: InstanceChanges = { launchedOn: null, availabilityZone: null, ...(taken ? {} : { taskState: null }) };
+  const nowhere = { launchedOn: null, availabilityZone: null } as const;
+  const tasks = { expectedTaskState: ["unshelving", "spawning"] } as const;
+  const write = taken ? { instance: nowhere } : { instance: { ...nowhere, taskState: null }, ...tasks };
   await attempt(context, uuid, "take the instance off the host", async () => {
     if (claim) {
-      await claim.abort({ instance: changes });
+      await claim.abort(write);
     } else if (!taken) {
-      await context.conductor.call("instance_save", { uuid, changes });
+      await context.conductor.call("instance_save", { uuid, changes: write.instance, ...tasks });
     }
   });
+}
+
+async function isBeingDeletedHere({ context }: OperationServices, uuid: string): Promise<boolean> {
+  const now = await context.conductor.call("instance_get", { uuid });
+  return now?.taskState === "deleting" && now.host === context.host;
 }
 
 function withoutShelvedMark(instance: Instance): Readonly<Record<string, string>> {

@@ -22,6 +22,10 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
   const { store, bus, leases, placementAccess, imageAccess, instanceInfo } = context;
   return {
     build_instances: (params) => {
+      // The host that gave it back has no part in it any more.
+      if (store.instances.get(params.instanceUuid) !== null) {
+        store.instances.save(params.instanceUuid, { launchedOn: null });
+      }
       store.tasks.add({ kind: "build_instances", ...params });
       return null;
     },

@@ -28,7 +28,7 @@ export async function releaseUnfinishedClaims(
   }
 }
 
-/** Its own host, the sources of its evacuations (they keep theirs until they come back), both ends of any move under way. */
+/** Its own host, the sources of its evacuations (they keep theirs until they have come back), both ends of any move under way. */
 function accountedHosts(
   { store }: TaskDeps,
   { uuid, host }: Instance,
@@ -38,9 +38,11 @@ function accountedHosts(
   return new Set([
     host,
     ...migrations.flatMap(({ id, migrationType, status, sourceCompute, destCompute }) => {
+      // A source that has come back leaves its own to a claim that was made there meanwhile (spec 3.1).
+      const keepsSource = migrationType === "evacuation" && status !== "completed";
       const underWay = id !== failed?.id && !FINAL_MIGRATION_STATUSES.includes(status);
       return [
-        ...(underWay || migrationType === "evacuation" || id === failed?.id ? [sourceCompute] : []),
+        ...(underWay || keepsSource || id === failed?.id ? [sourceCompute] : []),
         ...(underWay ? [destCompute] : []),
       ];
     }),

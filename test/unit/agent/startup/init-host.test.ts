@@ -72,6 +72,7 @@ describe("2.2 a host starts", () => {
       "driver.listInstanceUuids",
       "operations.recoverColdMoves",
       "placement.getAllocationsForProvider",
+      "instances_by_filters",
       "instances_by_host",
       "sync_instance_info",
     ]);
@@ -114,7 +115,7 @@ describe("2.2 a host starts", () => {
   test("a host without instances tells the scheduler nothing; one with some does, also when the start fails", async () => {
     const empty = staged({}, []);
     await empty.init();
-    expect(names(empty.stage).at(-1)).toBe("placement.getAllocationsForProvider");
+    expect(names(empty.stage).at(-1)).toBe("instances_by_filters");
     const failing = staged();
     failing.stage.answers["operations.recoverColdMoves"] = new Error("broken");
     await expect(failing.init()).rejects.toThrow("broken");
@@ -133,7 +134,13 @@ describe("2.2 a host starts", () => {
     const { stage, init } = staged();
     stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
     await init();
-    expect(stage.said("instances_by_filters")).toEqual([]);
+    const filters = {
+      launchedOn: "here",
+      vmStates: ["building", "shelved_offloaded"],
+      taskStates: ["scheduling", "spawning"],
+      deleted: false,
+    };
+    expect(stage.said("instances_by_filters"), "of the nodes' consumers none is asked for").toEqual([[{ filters }]]);
   });
 });
 

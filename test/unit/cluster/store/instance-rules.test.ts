@@ -86,6 +86,8 @@ describe("instances", () => {
     expect(found({ taskStates: [null] })).toEqual([3]);
     expect(found({ taskStates: [null, "scheduling"], vmStates: ["building"] })).toEqual([1, 2]);
     expect(found({ uuids: [] })).toEqual([]);
+    store.instances.save(uuidOf(3), { launchedOn: "devstack1" });
+    expect(found({ launchedOn: "devstack1" })).toEqual([3]);
     expect(found({ cleaned: true })).toEqual([]);
   });
 

@@ -41,6 +41,7 @@ describe("what an instance holds on nodes that no record accounts for is given b
     ["migration", "error", { isFailed: true }, ["devstack1", "s"]],
     ["migration", "pre-migrating", { isFailed: true }, ["devstack1", "s"]],
     ["evacuation", "done", {}, ["devstack1", "s"]],
+    ["evacuation", "completed", {}, ["devstack1"]],
     ["evacuation", "accepted", {}, ["d", "devstack1", "s"]],
     ["evacuation", "accepted", { isFailed: true }, ["devstack1", "s"]],
     ["migration", "migrating", { isAnothers: true }, ["devstack1"]],

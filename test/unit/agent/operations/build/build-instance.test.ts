@@ -55,7 +55,7 @@ const CLEANED = [
 const FAULT = (message: string) => ["instance_add_fault", expect.objectContaining({ message })];
 const FAILED = ["tracker.noteBuild", "node", "failed"];
 const ERROR = { ...NOWHERE, vmState: "error", taskState: null };
-const AGAIN = { ...NOWHERE, taskState: "scheduling", taskRequestId: REQUEST };
+const AGAIN = { ...NOWHERE, launchedOn: "here", taskState: "scheduling", taskRequestId: REQUEST };
 
 /** From when `call` was made the last time. */
 function since(stage: FlowStage, call: string) {
@@ -154,30 +154,25 @@ describe("6.1 second table: tried on another host", () => {
     const stage = building();
     stage.answers["tracker.instanceClaim"] = new Error("full");
     expect(await build(stage, { retry: RETRY })).toBeNull();
-    expect(since(stage, "tracker.instanceClaim")).toEqual([
-      FAILED,
-      ["instance_save", { uuid: "vm", changes: AGAIN }],
-      RELEASE,
-      handed("full"),
-    ]);
+    expect(since(stage, "tracker.instanceClaim")).toEqual([FAILED, save(AGAIN, null), RELEASE, handed("full")]);
     expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Success"]);
   });
 
-  test.each(["driver.prepareForSpawn", "driver.spawn"])(
-    "%s fails: the guest goes first, then the claim",
-    async (call) => {
-      const stage = building();
-      stage.answers[call] = new Error("broken");
-      expect(await build(stage, { retry: RETRY })).toBeNull();
-      expect(since(stage, call)).toEqual([
-        ...CLEANED,
-        FAILED,
-        ["claim.abort", { instance: AGAIN }],
-        RELEASE,
-        handed("broken"),
-      ]);
-    },
-  );
+  test.each([
+    ["driver.prepareForSpawn", "networking"],
+    ["driver.spawn", "spawning"],
+  ])("%s fails: the guest goes first, then the claim", async (call, task) => {
+    const stage = building();
+    stage.answers[call] = new Error("broken");
+    expect(await build(stage, { retry: RETRY })).toBeNull();
+    expect(since(stage, call)).toEqual([
+      ...CLEANED,
+      FAILED,
+      ["claim.abort", { instance: AGAIN, expectedTaskState: [task] }],
+      RELEASE,
+      handed("broken"),
+    ]);
+  });
 
   test("a save that fails before the driver was asked: there is no guest to remove", async () => {
     const stage = building();
@@ -186,7 +181,7 @@ describe("6.1 second table: tried on another host", () => {
     await build(stage, { retry: RETRY });
     expect(since(stage, "instance_save")).toEqual([
       FAILED,
-      ["claim.abort", { instance: AGAIN }],
+      ["claim.abort", { instance: AGAIN, expectedTaskState: [null] }],
       RELEASE,
       handed("broken"),
     ]);
@@ -199,12 +194,7 @@ describe("6.1 second table: tried on another host", () => {
       stage.answers["driver.spawn"] = new Error("broken");
       stage.answers["placement.deleteAllocation"] = answer instanceof Error ? answer : () => null;
       expect(await build(stage, { retry: RETRY })).toMatchObject({ message: "broken" });
-      expect(since(stage, "claim.abort")).toEqual([
-        RELEASE,
-        FAULT("broken"),
-        ["instance_save", { uuid: "vm", changes: ERROR }],
-        RELEASE,
-      ]);
+      expect(since(stage, "claim.abort")).toEqual([RELEASE, FAULT("broken"), save(ERROR, "scheduling"), RELEASE]);
     },
   );
 });
@@ -227,7 +217,7 @@ describe("6.1 second table: in error", () => {
       ...CLEANED,
       FAILED,
       FAULT("broken"),
-      ["claim.abort", { instance: ERROR }],
+      ["claim.abort", { instance: ERROR, expectedTaskState: ["spawning"] }],
       RELEASE,
     ]);
     expect(stage.events, "the build has come to an end").toEqual(["compute__do_build_and_run_instance", "Success"]);
@@ -313,6 +303,22 @@ describe("6.1 second table: forgotten", () => {
     expect(await build(stage, { retry: RETRY })).toBeNull();
     expect(since(stage, "driver.spawn")).toEqual([...CLEANED, ...(takenOff ? removed : [])]);
     expect(stage.calls).not.toContain("tracker.noteBuild");
+  });
+
+  test.each([
+    ["set to error", {}],
+    ["handed back", { retry: RETRY }],
+  ])("a delete takes it as it is %s: it keeps its task, its host and what it holds for that", async (_, request) => {
+    const stage = building();
+    stage.answers["driver.spawn"] = new Error("broken");
+    stage.answers["claim.abort"] = () => {
+      Object.assign(stage.instance ?? {}, { taskState: "deleting" });
+      return new UnexpectedTaskState("deleting");
+    };
+    await build(stage, request);
+    expect(since(stage, "claim.abort")).toEqual([]);
+    expect(stage.instance).toMatchObject({ host: "here", taskState: "deleting" });
+    expect(stage.logged("could not take the instance off the host")).toBe(0);
   });
 
   test("also while its guest may run here: the delete removes it", async () => {

@@ -5,7 +5,7 @@ import {
   InvalidMigrationState,
   UnexpectedTaskState,
 } from "../../../../../src/conductor/errors.js";
-import { DISK_INFO } from "../../../../../src/records/index.js";
+import { DISK_INFO, type Instance, SET_ASIDE_BY } from "../../../../../src/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, NEW, OLD, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 import { FROM_HERE, HALF_BACK, HALF_DROPPED, MOVE_TASKS, stagedResize } from "../../support/staged-move.js";
@@ -138,6 +138,26 @@ describe("6.3 rows 5 and 6, on the source", () => {
     expect(stage.did.slice(2).map(([call]) => call)).toEqual([...HALF_BACK, "migration_save"]);
     expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
     expect(stage.faults).toEqual([]);
+  });
+
+  test.each<[string, Partial<Instance>, boolean]>([
+    ["is soft-deleted", { taskState: "soft-deleting" }, true],
+    ["has been given another state", { taskState: null }, true],
+    ["is deleted: that destroys it from where it is", { taskState: "deleting" }, false],
+    ["is evacuated: that decides what comes of it", { taskState: "rebuilding" }, false],
+    ["is elsewhere", { taskState: null, host: "there" }, false],
+    ["is left by an evacuation", { taskState: null, systemMetadata: { [SET_ASIDE_BY]: "7" } }, false],
+  ])("the guest was set aside, and the instance %s: brought back %#", async (_, changes, comesBack) => {
+    const stage = staged();
+    stage.answers["tracker.saveMove"] = () => {
+      Object.assign(stage.instance ?? {}, changes);
+      return new UnexpectedTaskState("taken");
+    };
+    expect(await resize(stage)).toBeNull();
+    expect(stage.said("driver.finishRevertMigration")).toEqual(
+      comesBack ? [[expect.anything(), expect.objectContaining({ powerOn: true })]] : [],
+    );
+    expect(stage.migration?.status).toBe("error");
   });
 
   test("the row goes to somebody else while the move is ended: the migration ends alone", async () => {

@@ -237,6 +237,47 @@ describe("doubled: the instance holds both halves", () => {
     expect(Object.keys(await hosts.held(I))).toEqual([S, D]);
   });
 
+  /** The next move, which has no destination yet. */
+  const NEXT = { id: 8, status: "accepted", migrationType: "live-migration", destCompute: null } as const;
+  const TWICE = { VCPU: 2, MEMORY_MB: 1024, DISK_GB: 2 };
+  const ON_ITS_WAY = { instance: { flavor: OLD, oldFlavor: null, newFlavor: null }, others: [NEXT] };
+
+  test.each<[string, Held, object, Held]>([
+    ["that has claimed nothing there takes it", { [S]: OLD_AMOUNTS, [D]: OLD_AMOUNTS }, {}, { [D]: OLD_AMOUNTS }],
+    [
+      "that has claimed there takes it out of the sum",
+      { [S]: TWICE, [D]: OLD_AMOUNTS },
+      {},
+      { [S]: OLD_AMOUNTS, [D]: OLD_AMOUNTS },
+    ],
+    [
+      "leaves it where an earlier run may have taken it: it may be the next claim",
+      { [S]: OLD_AMOUNTS, [D]: OLD_AMOUNTS },
+      { repeated: true },
+      { [S]: OLD_AMOUNTS, [D]: OLD_AMOUNTS },
+    ],
+  ])("the source's half, with a next move that may go back there: one %s", async (_, held, options, after) => {
+    await hold(I, held);
+    const { services, move } = setUp(ON_ITS_WAY);
+    await finishSource(services, move, { ...CONTEXT, ...options });
+    expect(await hosts.held(I)).toEqual(after);
+  });
+
+  test("whose write was not answered leaves it, too: the next claim may have come since", async () => {
+    await hold(I, { [S]: OLD_AMOUNTS, [D]: OLD_AMOUNTS });
+    const { services, move } = setUp(ON_ITS_WAY);
+    hosts.bench.inject({ on: "PUT /allocations/", does: "refuse", times: 1 });
+    await finishSource(services, move, CONTEXT);
+    expect(Object.keys(await hosts.held(I))).toEqual([S, D]);
+  });
+
+  test("the source's half stays for an evacuation that has no destination yet: it adds nothing", async () => {
+    await hold(I, { [S]: OLD_AMOUNTS, [D]: OLD_AMOUNTS });
+    const { services, move } = setUp({ ...ON_ITS_WAY, others: [{ ...NEXT, migrationType: "evacuation" }] });
+    await finishSource(services, move, CONTEXT);
+    expect(Object.keys(await hosts.held(I))).toEqual([S, D]);
+  });
+
   test("a conflict of the write is tried again; one that Placement refuses fails", async () => {
     await doubled();
     const conflict = { on: "PUT /allocations/", does: CONSUMER_CONFLICT } as const;

@@ -192,6 +192,7 @@ function unshelving(options: StageOptions = {}) {
       host: null,
       node: null,
       computeId: null,
+      launchedOn: null,
       systemMetadata: { kept: "yes", shelved_at: "1", shelved_host: "here", shelved_image_id: "snapshot" },
       ...options.instance,
     },
@@ -202,8 +203,9 @@ const unshelve = (stage: FlowStage) => stage.failure("unshelve_instance", { node
 const back = { taskState: null, launchedOn: null, availabilityZone: null };
 
 describe('6.6 "unshelve from offloaded", on the destination', () => {
-  const accepted = { taskState: "spawning" };
+  const accepted = { taskState: "spawning", launchedOn: "here" };
   const claimed = { ...accepted, host: "here", node: "node" };
+  const TASKS = { expectedTaskState: ["unshelving", "spawning"] };
 
   test("claims, makes the guest from its snapshot, and forgets that it was shelved", async () => {
     const stage = unshelving();
@@ -254,7 +256,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     const stage = unshelving();
     stage.answers["tracker.instanceClaim"] = new Error("broken");
     expect(await unshelve(stage)).toMatchObject({ message: "broken" });
-    expect(stage.did.slice(2)).toEqual([RELEASE, ["instance_save", { uuid: "vm", changes: back }], FAULT]);
+    expect(stage.did.slice(2)).toEqual([RELEASE, ["instance_save", { uuid: "vm", changes: back, ...TASKS }], FAULT]);
     expect(stage.events).toEqual(["compute_unshelve_instance", "Error"]);
   });
 
@@ -265,7 +267,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     const stage = unshelving();
     stage.answers[call] = new Error("broken");
     expect(await unshelve(stage)).toMatchObject({ message: "broken" });
-    expect(stage.did.slice(-4)).toEqual([DESTROY(row), RELEASE, ["claim.abort", { instance: back }], FAULT]);
+    expect(stage.did.slice(-4)).toEqual([DESTROY(row), RELEASE, ["claim.abort", { instance: back, ...TASKS }], FAULT]);
   });
 
   test("what it holds cannot be removed: that is no reason to keep the instance here", async () => {
@@ -273,7 +275,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     stage.answers["driver.spawn"] = new Error("broken");
     stage.answers["placement.deleteAllocation"] = new Error("Placement");
     await unshelve(stage);
-    expect(stage.did.at(-2)).toEqual(["claim.abort", { instance: back }]);
+    expect(stage.did.at(-2)).toEqual(["claim.abort", { instance: back, ...TASKS }]);
     expect(stage.logged("allocations could not be removed")).toBe(1);
   });
 
@@ -298,7 +300,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
       stage.lines.length = 0;
       await stage.operations.removeLeftGuests();
       await stage.operations.removeLeftGuests();
-      expect(stage.did).toEqual([DESTROY(claimed), RELEASE, ["claim.abort", { instance: back }]]);
+      expect(stage.did).toEqual([DESTROY(claimed), RELEASE, ["claim.abort", { instance: back, ...TASKS }]]);
     });
 
     test.each<[string, object | null]>([
@@ -320,6 +322,17 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
       await stage.operations.removeLeftGuests();
       expect(stage.calls).toEqual([]);
     });
+  });
+
+  test("a delete takes it after the claim: it finds the instance here, with all that it holds", async () => {
+    const stage = unshelving();
+    stage.answers["tracker.saveInstance"] = () => {
+      Object.assign(stage.instance ?? {}, { taskState: "deleting" });
+      return new UnexpectedTaskState("deleting");
+    };
+    expect(await unshelve(stage)).toBeNull();
+    expect(stage.calls.slice(-2)).toEqual(["tracker.saveInstance", "driver.destroy"]);
+    expect(stage.instance).toMatchObject({ host: "here", taskState: "deleting" });
   });
 
   test.each([

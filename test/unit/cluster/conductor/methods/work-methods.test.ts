@@ -41,7 +41,8 @@ beforeEach(() => {
 const tasks = () => store.tasks.pending().map(({ task }) => task);
 const nowhere = { host: null, node: null, computeId: null };
 
-it("build_instances stores the task as it was given", () => {
+it("build_instances stores the task as it was given, and the host that gave it back has no part in it", () => {
+  store.instances.save(I, { launchedOn: "h" });
   const params = {
     instanceUuid: I,
     requestId: "req-2",
@@ -51,6 +52,7 @@ it("build_instances stores the task as it was given", () => {
   };
   expect(methods.build_instances(params, caller)).toBeNull();
   expect(tasks()).toEqual([{ kind: "build_instances", ...params }]);
+  expect(store.instances.get(I)?.launchedOn).toBeNull();
 });
 
 describe("delete_instance", () => {
