@@ -25,7 +25,6 @@ import {
   type SnapshotOptions,
   type SpawnOptions,
   type VirtDriver,
-  VirtDriverNotReady,
 } from "../../src/virt/index.js";
 import { active } from "./active-state.js";
 import { availableResource } from "./available-resource.js";
@@ -42,12 +41,13 @@ import { Fence } from "./fence.js";
 import { Guests, type HypervisorParts } from "./guests.js";
 import { forget } from "./handover.js";
 import { DeviceAssigner, parseDevices } from "./host-devices.js";
-import { HypervisorFolder, openHypervisor, readIdentity } from "./hypervisor.js";
+import { HypervisorFolder } from "./hypervisor.js";
 import { storeStandIn } from "./image-stand-in.js";
 import { InstanceFiles } from "./instance-files.js";
 import { LiveChecks } from "./live-checks.js";
 import { LiveMoves } from "./live-moves.js";
 import { domainName, refuseImage } from "./new-domain.js";
+import { OwnNode } from "./own-node.js";
 import { ProviderTreeEditor } from "./provider-tree-editor.js";
 import { Rescue } from "./rescue.js";
 
@@ -76,9 +76,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   readonly #liveMoves: LiveMoves;
   readonly #rescue: Rescue;
   readonly #tree: ProviderTreeEditor;
-  /** Read once; undefined until {@link initHost}. */
-  #hostname: string | undefined;
-  #warnedOfName: string | undefined;
+  readonly #node: OwnNode;
 
   /** @throws {InvalidConfiguration} */
   constructor(context: DriverContext) {
@@ -97,6 +95,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     this.#config = config;
     this.#cpu = CPU_MODELS[config.cpuModel] ?? { arch: "x86_64", vendor: "unknown", features: [] };
     this.#folder = new HypervisorFolder(folderOfConnection(config.connectionUri));
+    this.#node = new OwnNode(this.#folder, config, context);
     this.#fence = new Fence(this.#folder, context);
     this.#store = new DomainStore(this.#folder, { ...context, files: this.#fence.guests });
     this.#files = new InstanceFiles(config.instancesPath ?? this.#folder.instances, this.#fence.disks);
@@ -129,15 +128,8 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   async initHost(options?: Options): Promise<void> {
-    const { files, host, logger } = this.#context;
-    const wanted = this.#config.hypervisorHostname ?? host;
-    const { hostname } = await openHypervisor(this.#folder, wanted, this.#context);
-    if (this.#config.hypervisorHostname !== null && hostname !== wanted) {
-      logger.warn(
-        `[fake_libvirt] hypervisor_hostname is ${wanted}, but the hypervisor is ${hostname} since it was first used; ` +
-          `the option is ignored. To rename it, edit ${this.#folder.identityFile} while no agent runs`,
-      );
-    }
+    const { files } = this.#context;
+    const hostname = await this.#node.find();
     // Before anything is looked at: what an earlier agent did up to now is seen, and more it does not do.
     if (options?.epoch !== undefined) {
       await this.#fence.raise(options.epoch);
@@ -145,7 +137,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     await files.makeFolder(this.#folder.domains);
     await files.makeFolder(this.#folder.states);
     await this.#watcher.start();
-    this.#hostname = hostname;
+    this.#node.connected(hostname);
   }
 
   async cleanupHost(): Promise<void> {
@@ -153,17 +145,17 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   async listInstanceUuids(): Promise<readonly string[]> {
-    this.#ready();
+    this.#node.name();
     return this.#store.uuids();
   }
 
   async getAvailableNodes(): Promise<readonly string[]> {
-    return [this.#ready()];
+    return [this.#node.name()];
   }
 
   async getAvailableResource(node: string): Promise<AvailableResource> {
-    const hostname = this.#known(node);
-    await this.#warnOfRename(hostname);
+    const hostname = this.#node.known(node);
+    await this.#node.warnOfRename();
     await this.#watcher.glance();
     return availableResource(hostname, this.#config, this.#cpu, await this.#store.all());
   }
@@ -173,7 +165,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     node: string,
     options?: Options & { readonly allocations?: ReshapeAllocations },
   ): Promise<void> {
-    this.#known(node);
+    this.#node.known(node);
     await this.#tree.update(tree, node, options?.allocations);
     this.#devices.learn(tree, node, this.#tree.isNested(tree, node));
   }
@@ -367,33 +359,5 @@ export class FakeLibvirtDriver implements VirtDriver {
     if (typeof instanceUuid === "string" && typeof file === "string") {
       await this.#files.removeToken(instanceUuid, file);
     }
-  }
-
-  async #warnOfRename(hostname: string): Promise<void> {
-    const stored = (await readIdentity(this.#folder, this.#context.files))?.hostname;
-    if (stored === hostname || stored === this.#warnedOfName) {
-      return;
-    }
-    this.#warnedOfName = stored;
-    this.#context.logger.warn(
-      `${this.#folder.identityFile} says that the hypervisor is ${stored ?? "nobody"} now, but it was ${hostname} when ` +
-        "this agent started; the agent keeps to the old name until it is restarted",
-    );
-  }
-
-  /** @throws {VirtDriverNotReady} */
-  #ready(): string {
-    if (this.#hostname === undefined) {
-      throw new VirtDriverNotReady("fake-libvirt is not connected yet: initHost comes first");
-    }
-    return this.#hostname;
-  }
-
-  #known(node: string): string {
-    const hostname = this.#ready();
-    if (node === hostname) {
-      return hostname;
-    }
-    throw new InvalidConfiguration(`fake-libvirt has one node, ${hostname}; found ${node}`);
   }
 }

@@ -1,7 +1,8 @@
 import type { DriverDefinition } from "../virt/index.js";
 import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
-import { DriverLab, type LabMemory, type LabWatch } from "./driver-lab.js";
+import { DriverLab, type LabWatch } from "./driver-lab.js";
 import type { WorkSubject } from "./half-done.js";
+import type { LabMemory } from "./lab-servers.js";
 import type { DriverCheckOptions } from "./options.js";
 import type { CaseResult } from "./report.js";
 import { inRealWorld, inWorld } from "./world.js";

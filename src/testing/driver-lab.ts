@@ -15,14 +15,14 @@ import {
   type VirtDriver,
   type WithoutBytes,
 } from "../virt/index.js";
+import { Blame } from "./blame.js";
 import { LabImages } from "./lab-images.js";
+import { type HostName, type LabMemory, LabServers } from "./lab-servers.js";
 import { Leavings } from "./leavings.js";
-import { DEVICES, flavorOf, frozen, INVENTORY, imageOf, instanceOf } from "./objects.js";
+import { DEVICES, flavorOf, frozen, INVENTORY, imageOf } from "./objects.js";
 import type { CanaryGuest, CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";
 import { Suspension } from "./suspension.js";
-
-export type HostName = "check-host-1" | "check-host-2";
 
 const ADDRESSES: Readonly<Record<HostName, string>> = { "check-host-1": "192.0.2.1", "check-host-2": "192.0.2.2" };
 
@@ -39,14 +39,6 @@ export interface CheckedHost {
   readonly leavings: Leavings;
   /** What it was given as its options. */
   readonly config: Readonly<Record<string, unknown>>;
-}
-
-/** What a lab knows of its servers: JSON, from which another process goes on where this one was killed. */
-export interface LabMemory {
-  readonly guests: number;
-  readonly nodeUuids: readonly (readonly [HostName, string])[];
-  readonly placed: readonly (readonly [uuid: string, host: HostName])[];
-  readonly instances: readonly Instance[];
 }
 
 /** Watches a lab from outside. */
@@ -73,14 +65,10 @@ export class DriverLab {
   readonly #doors: CheckDoors;
   readonly #folder: string;
   readonly #connected: CheckedHost[] = [];
-  readonly #blamed = new WeakMap<object, string>();
-  readonly #nodeUuids = new Map<HostName, string>();
-  /** The host of each server of the case, as the state of record would have it. */
-  readonly #placed = new Map<string, HostName>();
-  readonly #instances = new Map<string, Instance>();
+  readonly #blame = new Blame();
+  readonly #servers: LabServers;
   readonly #setUp: Promise<CaseSetUp>;
   readonly #watch: LabWatch;
-  #guests = 0;
   /** How many calls of its doors the last work made that was broken off everywhere. */
   doorCalls = 0;
 
@@ -92,7 +80,7 @@ export class DriverLab {
     watch: LabWatch = {},
   ) {
     this.#watch = watch;
-    this.#remember(watch.memory);
+    this.#servers = new LabServers(doors.random, watch.memory);
     this.#definition = definition;
     this.#doors = doors;
     this.#folder = folder;
@@ -136,13 +124,13 @@ export class DriverLab {
       ...(await this.#setUp).context?.(place),
     };
     const host = await createDriverHost(definition, context, { epoch: () => epoch }).catch((error: unknown) =>
-      this.#note("create", error),
+      this.#blame.note("create", error),
     );
     if (bare === undefined) {
       throw new Error("create returned no driver");
     }
     host.setLifecycleListener(async (event) => void this.events.push(event));
-    const watched = this.#watched(host);
+    const watched = this.#blame.watched(host);
     await watched.initHost();
     const connected = {
       name,
@@ -159,17 +147,12 @@ export class DriverLab {
   }
 
   get memory(): LabMemory {
-    return {
-      guests: this.#guests,
-      nodeUuids: [...this.#nodeUuids],
-      placed: [...this.#placed],
-      instances: [...this.#instances.values()],
-    };
+    return this.#servers.memory;
   }
 
   /** The method that threw this error, if one did. */
   blame(error: unknown): string | undefined {
-    return typeof error === "object" && error !== null ? this.#blamed.get(error) : undefined;
+    return this.#blame.of(error);
   }
 
   /** Source and destination of a move. */
@@ -194,12 +177,7 @@ export class DriverLab {
   /** A server that was placed on the host but has no guest; each on a node of its own where the host has several. */
   async instance({ name, host }: CheckedHost, changes: Partial<Instance> = {}): Promise<Instance> {
     const nodes = await host.getAvailableNodes();
-    const node = nodes[this.#guests % Math.max(1, nodes.length)] ?? name;
-    this.#guests += 1;
-    const uuid = this.#doors.random.uuid();
-    this.#placed.set(uuid, name);
-    const instance = instanceOf({ uuid, host: name, node, flavor: this.flavor }, { id: this.#guests, ...changes });
-    this.#instances.set(uuid, frozen(instance));
+    const instance = this.#servers.add(name, nodes, this.flavor, changes);
     this.#watch.onPlaced?.(this.memory);
     return instance;
   }
@@ -207,7 +185,7 @@ export class DriverLab {
   /** The same server, placed on another host. */
   async moved(instance: Instance, to: CheckedHost): Promise<Instance> {
     const nodes = await to.host.getAvailableNodes();
-    this.#placed.set(instance.uuid, to.name);
+    this.#servers.place(instance.uuid, to.name);
     return frozen({ ...instance, host: to.name, node: nodes[0] ?? to.name });
   }
 
@@ -289,7 +267,7 @@ export class DriverLab {
     const last = new Map(this.#connected.map((connected) => [connected.name, connected]));
     for (const { host } of last.values()) {
       for (const uuid of await host.listInstanceUuids().catch(() => [])) {
-        const instance = this.#instances.get(uuid);
+        const instance = this.#servers.instance(uuid);
         if (instance !== undefined) {
           await host.destroy(instance, { ...DEVICES, destroyDisks: true }).catch(() => {});
         }
@@ -318,44 +296,6 @@ export class DriverLab {
     await Promise.resolve(this.options.sweep?.({ folder: this.#folder, doors: this.#doors })).catch(() => {});
   }
 
-  /** Notes which method threw what. */
-  #watched(host: DriverHost): DriverHost {
-    return new Proxy(host, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== "function") {
-          return member;
-        }
-        return (...args: unknown[]): unknown => {
-          const outcome: unknown = Reflect.apply(member, target, args);
-          return outcome instanceof Promise
-            ? outcome.catch((error: unknown) => this.#note(String(name), error))
-            : outcome;
-        };
-      },
-    });
-  }
-
-  #note(method: string, error: unknown): never {
-    if (typeof error === "object" && error !== null && !this.#blamed.has(error)) {
-      this.#blamed.set(error, method);
-    }
-    throw error;
-  }
-
-  #remember(memory: LabMemory | undefined): void {
-    this.#guests = memory?.guests ?? 0;
-    for (const [host, uuid] of memory?.nodeUuids ?? []) {
-      this.#nodeUuids.set(host, uuid);
-    }
-    for (const [uuid, host] of memory?.placed ?? []) {
-      this.#placed.set(uuid, host);
-    }
-    for (const instance of memory?.instances ?? []) {
-      this.#instances.set(instance.uuid, frozen(instance));
-    }
-  }
-
   #context(name: HostName): HostDoors {
     const logger = new VirtualLogger((level, message) => {
       this.#watch.onLog?.(name, level, message);
@@ -375,9 +315,9 @@ export class DriverLab {
       workarounds: { upstreamQuirks: new Set(), skipReserveInUseIronicNodes: false },
       localNodeUuid: async () => this.nodeUuid(name),
       virtApi: {
-        instanceUuidsOfHost: async () => [...this.#placed].filter(([, host]) => host === name).map(([uuid]) => uuid),
+        instanceUuidsOfHost: async () => this.#servers.uuidsOn(name),
         liveHosts: async () => [...new Set(this.#connected.map((connected) => connected.name))],
-        instanceStates: async (uuid) => (this.#placed.has(uuid) ? { vmState: "active", taskState: null } : null),
+        instanceStates: async (uuid) => (this.#servers.isPlaced(uuid) ? { vmState: "active", taskState: null } : null),
       },
     };
   }
@@ -388,8 +328,6 @@ export class DriverLab {
 
   /** What `localNodeUuid` answers on the host. */
   nodeUuid(name: HostName): string {
-    const known = this.#nodeUuids.get(name) ?? this.#doors.random.uuid();
-    this.#nodeUuids.set(name, known);
-    return known;
+    return this.#servers.nodeUuid(name);
   }
 }

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
-import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
+import { placementOfTests } from "./placement/placement-of-tests.js";
 
 interface Recorded {
   readonly src: string;
@@ -36,31 +36,17 @@ function isDrivers(trait: string) {
 }
 
 describe("the agent's binary and Debian's real Placement, beside a recorded nova-compute", () => {
-  let real: RealPlacement | undefined;
+  const real = placementOfTests();
   let folder: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "agent-binary-"));
-    if (isInstalled()) {
-      real = await startRealPlacement();
-    }
   });
   afterAll(async () => {
-    await real?.stop();
     await rm(folder, { recursive: true });
   });
-  beforeEach(async (context) => {
-    if (real === undefined) {
-      if (process.env.CI === "true") {
-        expect.fail(HOW_TO_INSTALL);
-      }
-      context.skip(HOW_TO_INSTALL);
-    }
-    await real?.reset();
-  });
-
   it("first start, restart, build and delete leave what nova-compute left", async () => {
-    const placement = real?.url ?? "";
+    const placement = real().url;
     const config = join(folder, "nova.conf");
     await writeFile(
       config,

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { findInterruptedBuilds } from "../../src/agent/startup/interrupted-builds.js";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import type { SeenRequest } from "../fixtures/tracker-http.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
-import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
+import { placementOfTests } from "./placement/placement-of-tests.js";
 
 interface Recorded {
   readonly src: string;
@@ -62,7 +62,7 @@ describe.each([
   ["requests as nova-compute sends them", false],
   ["lean_tracking", true],
 ])("the agent at Debian's real Placement, %s, and a recorded nova-compute", (_, leanTracking) => {
-  let real: RealPlacement | undefined;
+  const real = placementOfTests();
   const http = new UndiciHttpClient();
   const config = {
     compute: { leanTracking },
@@ -70,28 +70,11 @@ describe.each([
     defaults: { initialCpuAllocationRatio: 16, initialRamAllocationRatio: 1.5 },
   };
 
-  beforeAll(async () => {
-    if (isInstalled()) {
-      real = await startRealPlacement();
-    }
-  }, 60_000);
   afterAll(async () => {
     await http.close();
-    await real?.stop();
   });
-  beforeEach(async (context) => {
-    if (!real) {
-      if (process.env.CI === "true") {
-        expect.fail(HOW_TO_INSTALL);
-      }
-      context.skip(HOW_TO_INSTALL);
-      return;
-    }
-    await real.reset();
-  });
-
   const setUp = async () => {
-    const endpoint = real?.url ?? "";
+    const endpoint = real().url;
     const world = await TrackerWorld.create(leanTracking ? "lean" : "as nova", { other: { http, endpoint } });
     const start = (host: string, hypervisor: StubHypervisor) =>
       world.agent(host, hypervisor, { http, endpoint, config });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import {
   PlacementPciException,
@@ -10,7 +10,7 @@ import type { ReportClient } from "../../src/placement/report-client.js";
 import { editedAllocations, reshapeAllocations } from "../../src/placement/reshape.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { reportClientOf } from "../fixtures/world/report-client.js";
-import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
+import { placementOfTests } from "./placement/placement-of-tests.js";
 
 function inventoryOf(total: number) {
   return {
@@ -28,34 +28,19 @@ const TRAITS = ["COMPUTE_NODE", "OWNER_NOVA"];
 
 describe("report client and Debian's real Placement", () => {
   const runtime = createNodeRuntime({ logger: quietLogger });
-  let real: RealPlacement | undefined;
+  const real = placementOfTests();
   let sent: PlacementRequestEvent[] = [];
-
-  beforeAll(async () => {
-    if (isInstalled()) {
-      real = await startRealPlacement();
-    }
-  }, 60_000);
 
   afterAll(async () => {
     await runtime.http.close();
-    await real?.stop();
   });
 
-  beforeEach(async (context) => {
-    if (real === undefined) {
-      if (process.env.CI === "true") {
-        expect.fail(HOW_TO_INSTALL);
-      }
-      context.skip(HOW_TO_INSTALL);
-      return;
-    }
-    await real.reset();
+  beforeEach(() => {
     sent = [];
   });
 
   const newClient = (): ReportClient =>
-    reportClientOf(real?.url ?? "", { ...runtime, observe: (event) => sent.push(event) });
+    reportClientOf(real().url, { ...runtime, observe: (event) => sent.push(event) });
   const taken = (): string[] => sent.splice(0).map(({ method, route }) => `${method} ${route}`);
   const report = async (client: ReportClient, uuid: string, name: string, extra: readonly string[] = []) => {
     const pass = await client.beginPass([uuid]);

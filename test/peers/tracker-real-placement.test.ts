@@ -1,42 +1,24 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import { checkPersistedUsage } from "../fixtures/invariants-tracker.js";
 import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
-import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
+import { placementOfTests } from "./placement/placement-of-tests.js";
 
 const pass = (agent: TestAgent, startup = false) => agent.tracker.updateAvailableResource({ startup });
 const isWrite = ({ method }: { readonly method: string }): boolean => method === "PUT" || method === "POST";
 
 describe("tracker and Debian's real Placement", () => {
   const http = new UndiciHttpClient();
-  let real: RealPlacement | undefined;
+  const real = placementOfTests();
   let seed = 0;
-
-  beforeAll(async () => {
-    if (isInstalled()) {
-      real = await startRealPlacement();
-    }
-  }, 60_000);
 
   afterAll(async () => {
     await http.close();
-    await real?.stop();
-  });
-
-  beforeEach(async (context) => {
-    if (real === undefined) {
-      if (process.env.CI === "true") {
-        expect.fail(HOW_TO_INSTALL);
-      }
-      context.skip(HOW_TO_INSTALL);
-      return;
-    }
-    await real.reset();
   });
 
   const setUp = async () => {
-    const at = { http, endpoint: real?.url ?? "" };
+    const at = { http, endpoint: real().url };
     seed += 1;
     const world = await TrackerWorld.create(seed, { other: at });
     const hypervisor = new StubHypervisor("n1");
@@ -63,7 +45,7 @@ describe("tracker and Debian's real Placement", () => {
   };
 
   const expectRight = async (world: TrackerWorld, agent: TestAgent, vcpus: number): Promise<void> => {
-    const reader = world.client(http, real?.url);
+    const reader = world.client(http, real().url);
     const tree = await reader.getProviderTreeAndEnsureRoot(agent.nodeUuid, "made by the check, as it was missing");
     expect(tree.data(agent.nodeUuid).name, "V8, V10").toBe("n1");
     expect(tree.data("n1").inventory.VCPU?.total).toBe(vcpus);
@@ -182,14 +164,14 @@ describe("tracker and Debian's real Placement", () => {
 
   it("9.4 Placement killed before any one request of a pass, and started again: the next passes put it right", async () => {
     for (let doomed = 0; ; doomed += 1) {
-      await real?.reset();
+      await real().reset();
       const { world, hypervisor, at } = await setUp();
       const agent = await world.agent("h1", hypervisor, at);
       let killed = false;
       agent.http.fault = () => {
         if (agent.http.seen.length === doomed && !killed) {
           killed = true;
-          real?.kill();
+          real().kill();
         }
         return undefined;
       };
@@ -199,7 +181,7 @@ describe("tracker and Debian's real Placement", () => {
         return;
       }
       expect(failures(world), `killed before request ${doomed}`).toBe(1);
-      await real?.restart();
+      await real().restart();
       await pass(agent);
       await pass(agent);
       await expectRight(world, agent, FAKE_NODE.vcpus);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Instance, NewInstance, TaskState, VmState } from "../../../../src/records/index.js";
+import type { NewInstance, TaskState, VmState } from "../../../../src/records/index.js";
 import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
 
 let world: ApiWorld;
@@ -11,24 +11,9 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-function act(instance: Instance, body: unknown, version = 1, token?: string) {
-  return world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
-}
-
-function fence(host: string) {
-  const service = world.store.services.getByHost(host, "nova-compute");
-  world.store.services.update(service?.id ?? 0, { forcedDown: true });
-}
-
-const tasks = () => world.store.tasks.pending().map(({ task }) => task);
-function stateOf({ uuid }: Instance) {
-  const { vmState, taskState } = world.store.instances.get(uuid) ?? {};
-  return [vmState, taskState];
-}
-
 describe("evacuate", () => {
   const server = (changes: Partial<NewInstance> = {}) => {
-    fence("devstack1");
+    world.fence("devstack1");
     return world.server("devstack1", changes);
   };
 
@@ -43,9 +28,9 @@ describe("evacuate", () => {
     [95, { host: "devstack2" }, "devstack2", false, null, true],
   ])("6.7 row 1, 2.%i %j", async (version, evacuate, host, forced, onSharedStorage, targetStopped) => {
     const instance = server();
-    const reply = await act(instance, { evacuate }, version);
+    const reply = await world.act(instance, { evacuate }, version);
     expect(reply.status, reply.body).toBe(200);
-    expect(stateOf(instance)).toEqual(["active", "rebuilding"]);
+    expect(world.stateOf(instance)).toEqual(["active", "rebuilding"]);
     const [migration] = world.store.migrations.byFilters({ instanceUuid: instance.uuid });
     expect(migration).toMatchObject({
       migrationType: "evacuation",
@@ -56,7 +41,7 @@ describe("evacuate", () => {
       destNode: null,
       projectId: world.projectId("admin"),
     });
-    expect(tasks()).toEqual([
+    expect(world.tasks()).toEqual([
       {
         kind: "rebuild_instance",
         instanceUuid: instance.uuid,
@@ -83,12 +68,13 @@ describe("evacuate", () => {
       const changes = { sourceCompute: "devstack1", sourceNode: "devstack1" };
       world.store.migrations.create({ instanceUuid: instance.uuid, migrationType, status: "accepted", changes });
     }
-    expect((await act(instance, { evacuate: {} }, 29)).status).toBe(200);
+    expect((await world.act(instance, { evacuate: {} }, 29)).status).toBe(200);
     expect(world.store.instances.get(instance.uuid)).toMatchObject({ vmState, taskState: "rebuilding" });
   });
 
   test("before 2.14 the password is in the answer, unless the disk is shared", async () => {
-    const shown = async (evacuate: unknown, version: number) => (await act(server(), { evacuate }, version)).json();
+    const shown = async (evacuate: unknown, version: number) =>
+      (await world.act(server(), { evacuate }, version)).json();
     expect(await shown({ onSharedStorage: false }, 13)).toEqual({ adminPass: expect.stringMatching(/^\w{12}$/) });
     expect(await shown({ onSharedStorage: false, adminPass: "x" }, 13)).toEqual({ adminPass: "x" });
     expect(await shown({ onSharedStorage: true }, 13)).toEqual({ adminPass: null });
@@ -112,14 +98,14 @@ describe("evacuate", () => {
     ],
   ])("refuses: %s", async (_name, evacuate, version, status, message) => {
     const instance = server();
-    const reply = await act(instance, { evacuate }, version);
+    const reply = await world.act(instance, { evacuate }, version);
     expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
-    expect(stateOf(instance)).toEqual(["active", null]);
-    expect(tasks()).toEqual([]);
+    expect(world.stateOf(instance)).toEqual(["active", null]);
+    expect(world.tasks()).toEqual([]);
   });
 
   test("6.7 the source is up: 400", async () => {
-    const reply = await act(world.server("devstack1"), { evacuate: {} }, 29);
+    const reply = await world.act(world.server("devstack1"), { evacuate: {} }, 29);
     expect([reply.status, reply.message]).toEqual([400, "Compute service of devstack1 is still in use."]);
   });
 
@@ -132,7 +118,7 @@ describe("evacuate", () => {
     ["paused", null, 409],
   ])("6.7 vm_state %s, task_state %s: %i", async (vmState, taskState, status) => {
     const instance = server({ vmState, taskState });
-    const reply = await act(instance, { evacuate: {} }, 29);
+    const reply = await world.act(instance, { evacuate: {} }, 29);
     expect(reply.status).toBe(status);
     if (status === 409) {
       expect(reply.message).toBe(`Cannot 'evacuate' instance ${instance.uuid} while it is in vm_state ${vmState}`);
@@ -141,7 +127,7 @@ describe("evacuate", () => {
 
   test("for administrators only, also of one's own server", async () => {
     const instance = server({ projectId: world.projectId("demo") });
-    const reply = await act(instance, { evacuate: {} }, 29, await world.token("demo"));
+    const reply = await world.act(instance, { evacuate: {} }, 29, await world.token("demo"));
     expect([reply.status, reply.message]).toEqual([
       403,
       "Policy doesn't allow os_compute_api:os-evacuate to be performed.",
@@ -158,9 +144,9 @@ describe("power", () => {
     ["reboot", { reboot: { type: "HARD" } }, { vmState: "stopped" }, "reboot_instance", "rebooting_hard"],
   ])("%s %j", async (_name, body, changes, method, taskState) => {
     const instance = world.server("devstack1", changes);
-    const reply = await act(instance, body);
+    const reply = await world.act(instance, body);
     expect([reply.status, reply.body]).toEqual([202, ""]);
-    expect(stateOf(instance)[1]).toBe(taskState);
+    expect(world.stateOf(instance)[1]).toBe(taskState);
     expect(world.casts).toMatchObject([{ host: "devstack1", method, params: { instanceUuid: instance.uuid } }]);
     expect(world.store.actions.list(instance.uuid)).toHaveLength(1);
   });
@@ -175,7 +161,7 @@ describe("power", () => {
     ],
   ])("%j is refused in %j", async (body, changes, message) => {
     const instance = world.server("devstack1", changes);
-    const reply = await act(instance, body);
+    const reply = await world.act(instance, body);
     expect([reply.status, reply.message]).toEqual([409, message.replace("ID", instance.uuid)]);
     expect(world.casts).toEqual([]);
   });
@@ -192,15 +178,15 @@ describe("power", () => {
     [{ shelve: null }, {}, "shelve_instance"],
     [{ shelveOffload: null }, { vmState: "shelved" }, "shelve_offload_instance"],
   ])("%j of a server whose host is down is accepted, and waits for it", async (body, changes, method) => {
-    fence("devstack1");
-    const reply = await act(world.server("devstack1", changes), body);
+    world.fence("devstack1");
+    const reply = await world.act(world.server("devstack1", changes), body);
     expect([200, 202]).toContain(reply.status);
     expect(world.casts).toMatchObject([{ host: "devstack1", method }]);
   });
 
   test.each([{ migrate: null }, { resize: { flavorRef: "2" } }])("%j needs the host: 409", async (body) => {
-    fence("devstack1");
-    const reply = await act(world.server("devstack1"), body);
+    world.fence("devstack1");
+    const reply = await world.act(world.server("devstack1"), body);
     expect([reply.status, reply.message]).toEqual([409, "Service is unavailable at this time."]);
     expect(world.casts).toEqual([]);
   });
@@ -210,8 +196,8 @@ describe("power", () => {
     world.casts.push = () => {
       throw new Error("disk full");
     };
-    expect((await act(instance, { "os-stop": null })).status).toBe(500);
-    expect(stateOf(instance)).toEqual(["active", null]);
+    expect((await world.act(instance, { "os-stop": null })).status).toBe(500);
+    expect(world.stateOf(instance)).toEqual(["active", null]);
     expect(world.store.actions.list(instance.uuid)).toEqual([]);
   });
 });
@@ -219,9 +205,9 @@ describe("power", () => {
 describe("other actions", () => {
   test("os-resetState", async () => {
     const instance = world.server("devstack1", { vmState: "error", taskState: "spawning" });
-    expect((await act(instance, { "os-resetState": { state: "active" } })).status).toBe(202);
-    expect(stateOf(instance)).toEqual(["active", null]);
-    const reply = await act(instance, { "os-resetState": { state: "resized" } });
+    expect((await world.act(instance, { "os-resetState": { state: "active" } })).status).toBe(202);
+    expect(world.stateOf(instance)).toEqual(["active", null]);
+    const reply = await world.act(instance, { "os-resetState": { state: "resized" } });
     expect(reply.message).toBe(
       "Invalid input for field/attribute state. Value: resized. 'resized' is not one of ['active', 'error']",
     );
@@ -229,10 +215,10 @@ describe("other actions", () => {
 
   test("lock, with a reason since 2.73, and unlock", async () => {
     const instance = world.server("devstack1");
-    await act(instance, { lock: { locked_reason: "mine" } }, 73);
+    await world.act(instance, { lock: { locked_reason: "mine" } }, 73);
     const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}`, version: 73 });
     expect([shown.json("server", "locked"), shown.json("server", "locked_reason")]).toEqual([true, "mine"]);
-    await act(instance, { unlock: null });
+    await world.act(instance, { unlock: null });
     expect(world.store.instances.get(instance.uuid)).toMatchObject({ locked: false, lockedReason: null });
   });
 
@@ -243,14 +229,14 @@ describe("other actions", () => {
     ["Malformed request body", "{"],
     ["Additional properties are not allowed ('more' was unexpected)", { "os-stop": null, more: 1 }],
   ])("%s", async (message, body) => {
-    const reply = await act(world.server("devstack1"), body);
+    const reply = await world.act(world.server("devstack1"), body);
     expect([reply.status, reply.message]).toEqual([400, message]);
   });
 
   test("a server that is only asked for is not ready", async () => {
     const instance = world.server(null, { vmState: "building", taskState: "scheduling" });
     world.store.requests.createBuildRequest({ instanceUuid: instance.uuid, projectId: instance.projectId, instance });
-    const reply = await act(instance, { "os-stop": null });
+    const reply = await world.act(instance, { "os-stop": null });
     expect([reply.status, reply.message]).toEqual([409, `Instance ${instance.uuid} is not ready`]);
   });
 });

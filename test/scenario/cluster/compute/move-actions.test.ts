@@ -14,18 +14,6 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-function act(instance: Instance, body: unknown, version = 1, token?: string) {
-  return world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
-}
-function fence(host: string) {
-  const service = world.store.services.getByHost(host, "nova-compute");
-  world.store.services.update(service?.id ?? 0, { forcedDown: true });
-}
-const tasks = () => world.store.tasks.pending().map(({ task }) => task);
-function stateOf({ uuid }: Instance) {
-  const { vmState, taskState } = world.store.instances.get(uuid) ?? {};
-  return [vmState, taskState];
-}
 const actionsOf = ({ uuid }: Instance) => world.store.actions.list(uuid).map(({ action }) => action);
 function migrationOf(
   { uuid }: Instance,
@@ -51,19 +39,19 @@ describe("6.3 row 1: migrate and resize", () => {
     [56, { host: "devstack2" }, "devstack2"],
   ])("2.%i migrate %j", async (version, migrate, host) => {
     const instance = world.server("devstack1");
-    const reply = await act(instance, { migrate }, version);
+    const reply = await world.act(instance, { migrate }, version);
     expect(reply.status, reply.body).toBe(202);
-    expect(stateOf(instance)).toEqual(["active", "resize_prep"]);
-    expect(tasks()).toMatchObject([{ kind: "migrate_server", flavor: { id: instance.flavor.id }, host }]);
+    expect(world.stateOf(instance)).toEqual(["active", "resize_prep"]);
+    expect(world.tasks()).toMatchObject([{ kind: "migrate_server", flavor: { id: instance.flavor.id }, host }]);
     expect(actionsOf(instance)).toEqual(["migrate"]);
     expect(world.wakes).toBe(1);
   });
 
   test("resize", async () => {
     const instance = world.server("devstack1", { vmState: "stopped" });
-    expect((await act(instance, { resize: { flavorRef: "2", "OS-DCF:diskConfig": "AUTO" } })).status).toBe(202);
-    expect(stateOf(instance)).toEqual(["stopped", "resize_prep"]);
-    expect(tasks()).toMatchObject([{ kind: "migrate_server", flavor: { flavorid: "2" }, host: null }]);
+    expect((await world.act(instance, { resize: { flavorRef: "2", "OS-DCF:diskConfig": "AUTO" } })).status).toBe(202);
+    expect(world.stateOf(instance)).toEqual(["stopped", "resize_prep"]);
+    expect(world.tasks()).toMatchObject([{ kind: "migrate_server", flavor: { flavorid: "2" }, host: null }]);
     expect(actionsOf(instance)).toEqual(["resize"]);
     const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}` });
     expect(shown.json("server", "status")).toBe("RESIZE");
@@ -90,18 +78,18 @@ describe("6.3 row 1: migrate and resize", () => {
     ],
   ])("6.8 %i %s", async (status, message, body, changes) => {
     const instance = world.server("devstack1", changes);
-    const reply = await act(instance, body, 90);
+    const reply = await world.act(instance, body, 90);
     expect([reply.status, reply.message]).toEqual([status, message.replace("ID", instance.uuid)]);
-    expect(tasks()).toEqual([]);
+    expect(world.tasks()).toEqual([]);
   });
 
   test("6.8 409 the source is down, or the server is locked for whoever is no administrator", async () => {
     const locked = world.server("devstack1", { locked: true, projectId: world.projectId("demo") });
     const demo = await world.token("demo");
-    expect((await act(locked, { resize: { flavorRef: "2" } }, 1, demo)).status).toBe(409);
-    expect((await act(locked, { migrate: null }, 1, demo)).status).toBe(403);
-    fence("devstack1");
-    expect((await act(world.server("devstack1"), { migrate: null })).status).toBe(409);
+    expect((await world.act(locked, { resize: { flavorRef: "2" } }, 1, demo)).status).toBe(409);
+    expect((await world.act(locked, { migrate: null }, 1, demo)).status).toBe(403);
+    world.fence("devstack1");
+    expect((await world.act(world.server("devstack1"), { migrate: null })).status).toBe(409);
   });
 });
 
@@ -109,20 +97,20 @@ describe("6.3 confirm and revert", () => {
   test("confirm is cast to the source, once", async () => {
     const instance = world.server("devstack1", { vmState: "resized" });
     const { id } = migrationOf(instance, "finished");
-    expect((await act(instance, { confirmResize: null })).status).toBe(204);
+    expect((await world.act(instance, { confirmResize: null })).status).toBe(204);
     expect(world.store.migrations.get(id)?.status).toBe("confirming");
     expect(world.casts).toMatchObject([{ host: "devstack2", method: "confirm_resize", params: { migrationId: id } }]);
-    const again = await act(instance, { confirmResize: null });
+    const again = await world.act(instance, { confirmResize: null });
     expect([again.status, again.message]).toEqual([400, "Instance has not been resized."]);
   });
 
   test("confirm needs the source up, and a server that waits for it", async () => {
     const instance = world.server("devstack1", { vmState: "resized" });
     const { id } = migrationOf(instance, "finished");
-    fence("devstack2");
-    expect((await act(instance, { confirmResize: null })).status).toBe(409);
+    world.fence("devstack2");
+    expect((await world.act(instance, { confirmResize: null })).status).toBe(409);
     expect(world.store.migrations.get(id)?.status).toBe("finished");
-    expect((await act(world.server("devstack1"), { confirmResize: null })).status).toBe(409);
+    expect((await world.act(world.server("devstack1"), { confirmResize: null })).status).toBe(409);
   });
 
   test("revert is cast to the destination, also while the source is down; the request is for the old flavor again", async () => {
@@ -136,9 +124,9 @@ describe("6.3 confirm and revert", () => {
     const spec = { instanceUuid, projectId, userId, flavor: small, imageRef, isBfv: false, numInstances: 1 };
     world.store.requests.createSpec({ ...spec, availabilityZone: null });
     const { id } = migrationOf(instance, "finished");
-    fence("devstack2");
-    expect((await act(instance, { revertResize: null })).status).toBe(202);
-    expect(stateOf(instance)).toEqual(["resized", "resize_reverting"]);
+    world.fence("devstack2");
+    expect((await world.act(instance, { revertResize: null })).status).toBe(202);
+    expect(world.stateOf(instance)).toEqual(["resized", "resize_reverting"]);
     expect(world.store.migrations.get(id)?.status).toBe("reverting");
     expect(world.store.requests.spec(instanceUuid)?.flavor).toEqual(tiny);
     expect(world.casts).toMatchObject([{ host: "devstack1", method: "revert_resize" }]);
@@ -167,10 +155,10 @@ describe("6.5 row 1: os-migrateLive", () => {
     [68, live("devstack2", { block_migration: "auto" }), { forced: false }],
   ])("2.%i %j", async (version, body, expected) => {
     const instance = world.server("devstack1", { vmState: "paused" });
-    const reply = await act(instance, body, version);
+    const reply = await world.act(instance, body, version);
     expect(reply.status, reply.body).toBe(202);
-    expect(stateOf(instance)).toEqual(["paused", "migrating"]);
-    expect(tasks()).toMatchObject([{ kind: "live_migrate_instance", ...expected }]);
+    expect(world.stateOf(instance)).toEqual(["paused", "migrating"]);
+    expect(world.tasks()).toMatchObject([{ kind: "live_migrate_instance", ...expected }]);
     expect(actionsOf(instance)).toEqual(["live-migration"]);
   });
 
@@ -184,9 +172,9 @@ describe("6.5 row 1: os-migrateLive", () => {
     [68, 409, live(null, { block_migration: "auto" }), { vmState: "stopped" }],
     [68, 409, live(null, { block_migration: "auto" }), { taskState: "migrating" }],
   ])("2.%i is refused with %i: %j of %j", async (version, status, body, changes) => {
-    const reply = await act(world.server("devstack1", changes), body, version);
+    const reply = await world.act(world.server("devstack1", changes), body, version);
     expect(reply.status, reply.body).toBe(status);
-    expect(tasks()).toEqual([]);
+    expect(world.tasks()).toEqual([]);
   });
 });
 
@@ -253,9 +241,9 @@ describe("6.6 states", () => {
     [{ rebuild: { imageRef: CIRROS, name: "other" } }, { vmState: "error" }, "rebuilding", "rebuild_instance", 202],
   ])("%j of %j", async (body, changes, taskState, method, status) => {
     const instance = world.server("devstack1", changes);
-    const reply = await act(instance, body);
+    const reply = await world.act(instance, body);
     expect(reply.status, reply.body).toBe(status);
-    expect(stateOf(instance)).toEqual([instance.vmState, taskState]);
+    expect(world.stateOf(instance)).toEqual([instance.vmState, taskState]);
     expect(world.casts.map((cast) => [cast.host, cast.method])).toEqual([["devstack1", method]]);
     expect(actionsOf(instance)).toHaveLength(1);
   });
@@ -271,7 +259,7 @@ describe("6.6 states", () => {
     [{ rebuild: { imageRef: CIRROS } }, { vmState: "paused" }],
     [{ suspend: null }, { taskState: "pausing" }],
   ])("6.8 409 %j of %j", async (body, changes) => {
-    const reply = await act(world.server("devstack1", changes), body);
+    const reply = await world.act(world.server("devstack1", changes), body);
     expect(reply.status, reply.body).toBe(409);
     expect(world.casts).toEqual([]);
   });
@@ -281,7 +269,7 @@ describe("6.6 states", () => {
     const { uuid: instanceUuid, projectId, userId, flavor } = instance;
     const spec = { instanceUuid, projectId, userId, flavor, isBfv: false, availabilityZone: null, numInstances: 1 };
     world.store.requests.saveSpec({ ...spec, imageRef: "5a000000-0000-4000-8000-000000000001" });
-    const reply = await act(instance, { rebuild: { imageRef: CIRROS, name: "other", description: "new" } }, 19);
+    const reply = await world.act(instance, { rebuild: { imageRef: CIRROS, name: "other", description: "new" } }, 19);
     expect(world.store.requests.spec(instanceUuid)?.imageRef).toBe(CIRROS);
     expect(reply.json("server", "name")).toBe("other");
     expect(reply.json("server", "status")).toBe("REBUILD");
@@ -316,9 +304,9 @@ describe("6.6 states", () => {
     [91, {}, {}, 400, null],
   ])("2.%i unshelve %j of %j: %i", async (version, unshelve, changes, status, host) => {
     const instance = world.server(null, { vmState: "shelved_offloaded", ...changes });
-    const reply = await act(instance, { unshelve }, version);
+    const reply = await world.act(instance, { unshelve }, version);
     expect(reply.status, reply.body).toBe(status);
-    expect(tasks()).toMatchObject(status === 202 ? [{ kind: "unshelve_instance", host }] : []);
+    expect(world.tasks()).toMatchObject(status === 202 ? [{ kind: "unshelve_instance", host }] : []);
   });
 });
 
@@ -329,11 +317,11 @@ describe("6.2 deletes", () => {
     const instance = world.server("devstack1", { vmState: "resized", flavor: { ...TINY, id: 1 } });
     const { id } = migrationOf(instance, "finished");
     expect((await remove(instance)).status).toBe(204);
-    expect(stateOf(instance)).toEqual(["resized", "deleting"]);
-    expect(tasks()).toMatchObject([{ kind: "delete_resized", migrationId: id }]);
+    expect(world.stateOf(instance)).toEqual(["resized", "deleting"]);
+    expect(world.tasks()).toMatchObject([{ kind: "delete_resized", migrationId: id }]);
     expect(world.casts).toEqual([]);
     expect((await remove(instance)).status).toBe(204);
-    expect(tasks()).toHaveLength(1);
+    expect(world.tasks()).toHaveLength(1);
   });
 
   test("a server that can be restored is kept by its host; one that never ran, or whose host is down, is not", async () => {
@@ -342,20 +330,20 @@ describe("6.2 deletes", () => {
     world.host("devstack1");
     const instance = world.server("devstack1");
     expect((await remove(instance)).status).toBe(204);
-    expect(stateOf(instance)).toEqual(["active", "soft-deleting"]);
+    expect(world.stateOf(instance)).toEqual(["active", "soft-deleting"]);
     expect(world.casts.map(({ method }) => method)).toEqual(["soft_delete_instance"]);
     expect(actionsOf(instance)).toEqual(["softDelete"]);
     await remove(instance);
     await remove(world.server("devstack1", { launchedAt: null }));
     expect(world.casts.map(({ method }) => method)).toEqual(["soft_delete_instance", "terminate_instance"]);
-    fence("devstack1");
+    world.fence("devstack1");
     await remove(world.server("devstack1"));
-    expect(tasks()).toMatchObject([{ kind: "delete_local" }]);
+    expect(world.tasks()).toMatchObject([{ kind: "delete_local" }]);
   });
 
   test("forceDelete deletes at once, in any state", async () => {
     const instance = world.server("devstack1", { vmState: "soft-delete", taskState: "restoring" });
-    expect((await act(instance, { forceDelete: null })).status).toBe(202);
+    expect((await world.act(instance, { forceDelete: null })).status).toBe(202);
     expect(world.casts.map(({ method }) => method)).toEqual(["terminate_instance"]);
   });
 });

@@ -8,6 +8,7 @@ import { ImageTable } from "../../../../src/cluster/image/image-table.js";
 import { type ImageFacts, PLAIN } from "../../../../src/cluster/image/images.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
+import type { Task } from "../../../../src/cluster/store/task.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
 import {
   type ComputeNodeResources,
@@ -164,6 +165,27 @@ export class ApiWorld {
     const token = response.headers["x-subject-token"] ?? "";
     this.#tokens.set(user, token);
     return token;
+  }
+
+  /** An action of a server. */
+  act({ uuid }: Instance, body: unknown, version = 1, token?: string): Promise<Reply> {
+    return this.ask({ method: "POST", url: `/compute/v2.1/servers/${uuid}/action`, version, body, token });
+  }
+
+  /** What an operator does to a host that is dead. */
+  fence(host: string): void {
+    const service = this.store.services.getByHost(host, "nova-compute");
+    this.store.services.update(service?.id ?? 0, { forcedDown: true });
+  }
+
+  /** What the conductor is to do. */
+  tasks(): readonly Task[] {
+    return this.store.tasks.pending().map(({ task }) => task);
+  }
+
+  stateOf({ uuid }: Instance) {
+    const { vmState, taskState } = this.store.instances.get(uuid) ?? {};
+    return [vmState, taskState];
   }
 
   #mirror(change: string): void {
