@@ -1,6 +1,7 @@
 import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
 import type { Timers } from "../runtime/timers.js";
+import type { KnownNames } from "./known-names.js";
 import type { PlacementHttp } from "./placement-http.js";
 import type { ProviderCache } from "./provider-cache.js";
 
@@ -8,8 +9,7 @@ import type { ProviderCache } from "./provider-cache.js";
 export interface ClientContext {
   readonly http: PlacementHttp;
   readonly cache: ProviderCache;
-  /** The custom resource classes and the traits that Placement was seen to know. */
-  readonly known: { readonly classes: Set<string>; readonly traits: Set<string> };
+  readonly known: KnownNames;
   /** `[compute] sharing_providers_max_uuids_per_request` */
   readonly uuidsPerRequest: number;
   readonly timers: Timers;

@@ -18,6 +18,7 @@ import { PlacementAPIConnectFailure } from "./errors.js";
 import { flushTree } from "./flush.js";
 import { putTraits } from "./flush-provider.js";
 import { addToAggregate, removeFromAggregate } from "./host-aggregates.js";
+import { KnownNames } from "./known-names.js";
 import { moveAllocations } from "./move-allocations.js";
 import type { PlacementPass } from "./pass.js";
 import { PlacementHttp, type PlacementRequestEvent } from "./placement-http.js";
@@ -46,6 +47,8 @@ export interface ReportClientOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly logger: Logger;
+  /** Shared with other clients of the same Placement; default: its own. */
+  readonly known?: KnownNames;
   /** Called with every request; for metrics. */
   readonly observe?: (event: PlacementRequestEvent) => void;
 }
@@ -76,7 +79,7 @@ export class ReportClient {
   readonly #logger: Logger;
   #connectFailures = 0;
 
-  constructor({ access, config, clock, timers, random, logger, ...options }: ReportClientOptions) {
+  constructor({ access, config, clock, timers, random, logger, known, ...options }: ReportClientOptions) {
     this.#logger = logger;
     this.#client = {
       http: new PlacementHttp({
@@ -87,7 +90,7 @@ export class ReportClient {
         ...(config.timeout === undefined ? {} : { timeout: config.timeout }),
       }),
       cache: new ProviderCache(clock, config.associationRefresh ?? 300),
-      known: { classes: new Set(), traits: new Set() },
+      known: known ?? new KnownNames(),
       uuidsPerRequest: config.sharingProvidersMaxUuidsPerRequest ?? 200,
       timers,
       random,
@@ -159,8 +162,7 @@ export class ReportClient {
   clearProviderCache(): void {
     const { cache, known } = this.#client;
     cache.clear();
-    known.classes.clear();
-    known.traits.clear();
+    known.clear();
   }
 
   // ── reading allocations ──────────────────────────────────────────────────────────────────────────────────────────

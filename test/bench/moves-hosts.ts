@@ -5,6 +5,7 @@ import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { conductorUrl } from "../../src/cluster/local/state-dir.js";
 import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
 import type { ConductorConnection } from "../../src/conductor/port.js";
+import { KnownNames } from "../../src/placement/known-names.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { testAgent } from "../fixtures/world/agent.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
@@ -27,6 +28,7 @@ export class BenchHosts {
   readonly #doors = countedDoors(createNodeRuntime({ logger: quietLogger }));
   readonly #agents = new Map<string, Agent>();
   readonly #connections: ConductorConnection[] = [];
+  readonly #known = new KnownNames();
 
   constructor(count: number) {
     this.names = Array.from({ length: count }, (_, index) => `bench${index + 1}`);
@@ -82,7 +84,7 @@ export class BenchHosts {
     const { runtime } = this.#doors;
     const { compiled, driver } = loaded.of(host);
     const session = connection.host(host);
-    const agent = testAgent({ host, compiled, runtime, session, driver });
+    const agent = testAgent({ host, compiled, runtime, session, driver, known: this.#known });
     this.#agents.set(host, agent);
     await agent.start();
   }

@@ -2,8 +2,10 @@ import type { AgentState } from "../../agent/context.js";
 import { Agent, type AgentOptions } from "../../agent/life/agent.js";
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { ConductorConnection, MortalSession } from "../../conductor/port.js";
+import type { NovaConfig } from "../../config/nova-config.js";
 import { createFaultDoors } from "../../faults/fault-doors.js";
 import type { FaultFile } from "../../faults/fault-file.js";
+import { KnownNames } from "../../placement/known-names.js";
 import { Life } from "../../runtime/life.js";
 import { mortalRuntime } from "../../runtime/mortal-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -37,6 +39,8 @@ export interface SharedParts {
   readonly traceDriver: boolean;
   /** What the agents say they are; undefined: what this build is. */
   readonly serviceVersion: number | undefined;
+  /** By `[placement]`, which is one object for all hosts that have the same. */
+  readonly known: WeakMap<NovaConfig["placement"], KnownNames>;
 }
 
 export interface LifeOptions {
@@ -141,8 +145,10 @@ export class HostLife implements LiveHost {
   }
 
   #makeAgent(runtime: Runtime, metrics: AgentMetrics, faults: Parameters<typeof createFaultDoors>[1]): Agent {
-    const { connection, outlet, strays, serviceVersion } = this.#shared;
+    const { connection, outlet, strays, serviceVersion, known: knownBy } = this.#shared;
     const { config, driver } = this.#options;
+    const known = knownBy.get(config.placement) ?? new KnownNames();
+    knownBy.set(config.placement, known);
     const session = connection.host(this.host, { lease: !config.workarounds.upstreamQuirks.has("no-host-lease") });
     this.#session = session;
     outlet.watchHost(session);
@@ -156,7 +162,7 @@ export class HostLife implements LiveHost {
       runtime,
       session,
       driver: { ...driver, create },
-      placement: reportClient(config, runtime, session, metrics),
+      placement: reportClient(config, runtime, session, metrics, known),
       metrics,
       faults,
       ...(serviceVersion === undefined ? {} : { serviceVersion }),

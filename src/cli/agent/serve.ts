@@ -116,6 +116,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
     strays,
     traceDriver: options.traceDriver === true,
     serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
+    known: new WeakMap(),
   };
   const single = faultFile !== null;
   const report = single ? new HostReport(runtime) : new HostsReport(runtime);

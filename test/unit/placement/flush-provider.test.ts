@@ -4,8 +4,10 @@ import {
   TraitCreationFailed,
   TraitRetrievalFailed,
 } from "../../../src/placement/errors.js";
+import { KnownNames } from "../../../src/placement/known-names.js";
 import type { ProviderTree } from "../../../src/virt/provider-tree.js";
-import { inventoryOf, NODE_INVENTORY, refusal } from "./bench.js";
+import { reportClientOf } from "../../fixtures/world/report-client.js";
+import { ENDPOINT, inventoryOf, NODE_INVENTORY, refusal } from "./bench.js";
 import { I, NAMES, on, S, twoHosts } from "./two-hosts.js";
 
 const AGGREGATE = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -101,6 +103,24 @@ describe("names that Placement has to know first", () => {
     await flush();
     expect(asked(put("CUSTOM_LANE"))).toBe(1);
     expect(requests()).toContain("GET /traits?name=in:CUSTOM_FAST,COMPUTE_NODE 1.6");
+  });
+
+  it("what one client of a process has learnt, the others need not ask", async () => {
+    const known = new KnownNames();
+    const clients = [1, 2].map(() =>
+      reportClientOf(ENDPOINT, { ...hosts.bench.runtime, http: hosts.bench.http, known }),
+    );
+    for (const client of clients) {
+      const edited = await client.getProviderTreeAndEnsureRoot(S, "devstack1");
+      edited.updateInventory(S, { CUSTOM_LANE: inventoryOf(clients.indexOf(client) + 1) });
+      edited.updateTraits(S, ["CUSTOM_FAST", ...(client === clients[1] ? ["CUSTOM_SLOW"] : [])]);
+      await client.updateFromProviderTree(edited);
+    }
+    expect(asked(put("CUSTOM_LANE"))).toBe(1);
+    expect(requests().filter((request) => request.startsWith("GET /traits"))).toEqual([
+      "GET /traits?name=in:CUSTOM_FAST 1.6",
+      "GET /traits?name=in:CUSTOM_SLOW 1.6",
+    ]);
   });
 
   it("a trait that Placement cannot be asked about, or does not make, is named", async () => {
