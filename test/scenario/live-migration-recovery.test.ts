@@ -240,3 +240,21 @@ describe("2.6 task migrating, the source restarts", () => {
     ["V27"],
   );
 });
+
+scenario("6.5 OPT what a completed one has left on S, whose agent died before it was removed, goes", async (lab) => {
+  const live = new LiveHypervisors(lab);
+  const { source } = await live.start(PERIODIC);
+  const move = await chosen(lab);
+  lab.hypervisor("devstack1").failures.set("cleanup", () => new Error("the hypervisor is broken"));
+  castLive(move);
+  await reached(move, "completed");
+  lab.kill(source);
+  lab.hypervisor("devstack1").failures.delete("cleanup");
+  lab.hypervisor("devstack1").addGuest(VM, 4);
+  await lab.start("devstack1", live.options("devstack1", PERIODIC));
+  await lab.world.advance(125_000);
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+  expect(lab.hypervisor("devstack1").disks.has(VM)).toBe(false);
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active", taskState: null });
+  expect(lab.hypervisor("devstack2").guests.has(VM)).toBe(true);
+});

@@ -8,7 +8,8 @@ interface LeftGuest {
 
 /**
  * Guests that operations of this process have made, or were to take away, and could not remove when they failed: the driver's
- * answer says nothing of whether they are there. They are forgotten with the process; the records then say what a start does.
+ * answer says nothing of whether they are there. They are forgotten with the process: of most of them the records say what a start does, and what live migrations
+ * have left is looked for.
  */
 export class LeftGuests {
   readonly #left = new Set<LeftGuest>();

@@ -26,6 +26,7 @@ import { isLeaseLost, mustNotUndo } from "./flow/error-wrappers.js";
 import { heardConductor } from "./flow/heard-conductor.js";
 import { InterruptedRequests } from "./interrupted-requests.js";
 import { LeftGuests } from "./left-guests.js";
+import { findLeftGuests } from "./live-migration/find-left-guests.js";
 import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import { recoverLiveMigrations } from "./live-migration/recover.js";
 import { IncomingMoves } from "./moves/incoming-moves.js";
@@ -145,6 +146,10 @@ class InstanceOperations implements Operations {
 
   async recoverLiveMigrations(): Promise<void> {
     await recoverLiveMigrations(this.#services);
+  }
+
+  async findLeftGuests(): Promise<void> {
+    await findLeftGuests(this.#services);
   }
 
   async removeLeftGuests(): Promise<void> {

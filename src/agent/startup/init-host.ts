@@ -89,6 +89,15 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
   return { nodes, proved: reported !== null };
 }
 
+/** Nothing of it keeps the host from serving. */
+async function findLeftGuests({ operations, logger }: AgentServices): Promise<void> {
+  try {
+    await operations.findLeftGuests();
+  } catch (err) {
+    logger.error("what live migrations have left here could not be looked for", { err });
+  }
+}
+
 /** Rows 8-10. @returns the instances that are dealt with. */
 async function settleGuests(
   services: AgentServices,
@@ -107,6 +116,7 @@ async function settleGuests(
     await initInstance(services, instance);
   }
   await countForeignGuests(services, evacuated);
+  await findLeftGuests(services);
   return new Set([...loaded.map(({ uuid }) => uuid), ...evacuated]);
 }
 

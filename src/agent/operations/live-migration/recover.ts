@@ -117,7 +117,7 @@ async function recoverMigration(
 }
 
 /** What the drivers had told each other is gone. True also where it cannot be found out: files then stay (spec 3.3). */
-async function filesAreShared(
+export async function filesAreShared(
   { context }: OperationServices,
   instance: Parameters<OperationServices["context"]["driver"]["checkInstanceSharedStorageLocal"]>[0],
   dest: string,

@@ -70,6 +70,7 @@ describe("2.2 a host starts", () => {
       "driver.processInstancesAtStartup",
       "driver.powerState",
       "driver.listInstanceUuids",
+      "operations.findLeftGuests",
       "operations.recoverColdMoves",
       "placement.getAllocationsForProvider",
       "instances_by_filters",

@@ -37,6 +37,7 @@ export function recordingOperations(context: AgentContext, calls: string[], give
     recoversAgain: false,
     exclusively: (_uuid, work) => work(),
     recoverLiveMigrations: async () => {},
+    findLeftGuests: async () => {},
     removeLeftGuests: async () => {},
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),

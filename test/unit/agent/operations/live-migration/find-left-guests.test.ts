@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import type { Instance, Migration } from "../../../../../src/records/index.js";
+import { InstanceExists } from "../../../../../src/virt/errors.js";
+import { FlowStage, VM } from "../../support/flow-stage.js";
+import { FROM_HERE, TO_HERE } from "../../support/staged-move.js";
+
+type Other = Partial<Migration>;
+
+function left(migration: Other, instance: Partial<Instance> = {}, others: readonly Other[] = []) {
+  const stage = new FlowStage({
+    instance: { host: "there", node: "far", ...instance },
+    migration: { migrationType: "live-migration", ...migration },
+    others,
+  });
+  stage.answers["driver.listInstanceUuids"] = ["vm"];
+  stage.answers["driver.checkInstanceSharedStorageLocal"] = { token: 1 };
+  stage.answers["call check_instance_shared_storage"] = () => false;
+  return stage;
+}
+
+async function removed(stage: FlowStage): Promise<number> {
+  await stage.operations.findLeftGuests();
+  await stage.operations.removeLeftGuests();
+  return stage.said("driver.rollbackLiveMigrationAtDestination").length;
+}
+
+describe("6.5 OPT what live migrations left here for an agent that has died", () => {
+  test.each<[string, Other]>([
+    ["came here, and failed", { ...TO_HERE, status: "failed" }],
+    ["came here, and was cancelled", { ...TO_HERE, status: "cancelled" }],
+    ["went from here", { ...FROM_HERE, status: "completed" }],
+  ])("of one that %s it is removed, with the disks that only this host sees", async (_, migration) => {
+    const stage = left(migration);
+    expect(await removed(stage)).toBe(1);
+    const options = expect.objectContaining({ destroyDisks: true });
+    expect(stage.said("driver.rollbackLiveMigrationAtDestination")).toEqual([[VM(), options]]);
+    await stage.operations.removeLeftGuests();
+    expect(stage.said("driver.rollbackLiveMigrationAtDestination"), "once").toHaveLength(1);
+  });
+
+  test("disks that the other host sees, too, stay", async () => {
+    const stage = left({ ...TO_HERE, status: "failed" });
+    stage.answers["call check_instance_shared_storage"] = () => true;
+    await removed(stage);
+    const options = expect.objectContaining({ destroyDisks: false });
+    expect(stage.said("driver.rollbackLiveMigrationAtDestination")).toEqual([[VM(), options]]);
+  });
+
+  test.each<[string, Other, Partial<Instance>, readonly Other[]]>([
+    ["is here", { ...TO_HERE, status: "failed" }, { host: "here" }, []],
+    ["is deleted", { ...TO_HERE, status: "failed" }, { deleted: 1 }, []],
+    ["moves still", { ...TO_HERE, status: "running" }, {}, []],
+    ["was evacuated", { ...FROM_HERE, migrationType: "evacuation", status: "done" }, {}, []],
+    [
+      "has gone in another way since",
+      { ...TO_HERE, status: "failed" },
+      {},
+      [{ ...FROM_HERE, migrationType: "migration", status: "confirmed" }],
+    ],
+    [
+      "comes again",
+      { ...TO_HERE, status: "failed" },
+      {},
+      [{ ...TO_HERE, migrationType: "live-migration", status: "preparing" }],
+    ],
+  ])("that of an instance that %s is left alone", async (_, migration, instance, others) => {
+    expect(await removed(left(migration, instance, others))).toBe(0);
+  });
+
+  test("a driver that migrates nothing live is not asked for its guests", async () => {
+    const stage = new FlowStage({ lacks: ["rollbackLiveMigrationAtDestination"] });
+    await stage.operations.findLeftGuests();
+    expect(stage.lines).toEqual([]);
+  });
+
+  test("one that comes back before its turn keeps its guest", async () => {
+    const stage = left({ ...FROM_HERE, status: "completed" });
+    await stage.operations.findLeftGuests();
+    stage.instance = stage.instance && { ...stage.instance, host: "here" };
+    await stage.operations.removeLeftGuests();
+    expect(stage.said("driver.rollbackLiveMigrationAtDestination")).toEqual([]);
+  });
+
+  test("a guest that runs is left alone; what a driver fails at is tried again", async () => {
+    const running = left({ ...TO_HERE, status: "failed" });
+    running.answers["driver.rollbackLiveMigrationAtDestination"] = new InstanceExists("it runs");
+    expect(await removed(running)).toBe(1);
+    await running.operations.removeLeftGuests();
+    expect(running.said("driver.rollbackLiveMigrationAtDestination")).toHaveLength(1);
+    const broken = left({ ...TO_HERE, status: "failed" });
+    broken.answers["driver.rollbackLiveMigrationAtDestination"] = new Error("broken");
+    expect(await removed(broken)).toBe(1);
+    await broken.operations.removeLeftGuests();
+    expect(broken.said("driver.rollbackLiveMigrationAtDestination")).toHaveLength(2);
+  });
+});
