@@ -27,14 +27,14 @@ const HOW_TO_INSTALL =
 const PORTS = [3306, 5672, 18100, 18101, 18103, 18104];
 
 const ATTEMPTS = 5;
+/** `$0` is the peer's folder, `$1` the control plane's. What this project starts beside it is not known to `down`. */
+const STOP = 'STATE=$1; . "$0/lib/common.sh"; stop other-api; exec "$0/down" "$1" --purge';
 
 /** What all of the peer's services are to have beside what it configures, as oslo.config reads it from the environment. */
 const CONFIGURATION = {
   // A process of the Compute API gives the broker signs of life only while it works on a request: one that had none for two
   // minutes would be cut off, would not notice, and would give its dead connection the next request that it gets.
   OS_OSLO_MESSAGING_RABBIT__HEARTBEAT_TIMEOUT_THRESHOLD: "0",
-  // Three heartbeats: an agent that is ended is not chosen for long.
-  OS_DEFAULT__SERVICE_DOWN_TIME: "30",
 };
 
 /** Whether the scripts that start a real Nova are beside the project; its packages must then be installed, too. */
@@ -74,7 +74,7 @@ export class ControlPlane {
     }
     await refuseTakenPorts();
     const state = await mkdtemp(join(tmpdir(), "real-nova-"));
-    const plane = new ControlPlane(state, new LastWill(join(PEER, "down"), [state, "--purge"]));
+    const plane = new ControlPlane(state, new LastWill("/bin/bash", ["-c", STOP, PEER, state]));
     // The peer gives a broker fifteen seconds, which a busy machine takes longer than.
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       if (await plane.#up()) {

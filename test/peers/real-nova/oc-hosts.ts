@@ -32,7 +32,7 @@ export function withOcHosts(
     const known = await Promise.all(OC_HOSTS.map(async (host) => (await nova.operator.service(host)).id !== undefined));
     await Promise.all(OC_HOSTS.map(start));
     if (known.every((each) => each)) {
-      await Promise.all(OC_HOSTS.map((host) => nova.operator.forceDown(host, false)));
+      await Promise.all(OC_HOSTS.map((host) => nova.unretire(host)));
     } else {
       await nova.discover();
     }

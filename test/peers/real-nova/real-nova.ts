@@ -115,6 +115,15 @@ export class RealNova implements Cloud {
     await this.operator.forceDown(host, true);
   }
 
+  /** Waits until it is up: a host's first heartbeat comes some seconds after its start. */
+  async unretire(host: string): Promise<void> {
+    await this.operator.forceDown(host, false);
+    await eventually(
+      () => this.operator.service(host),
+      ({ state }) => String(state) === "up",
+    );
+  }
+
   /** What such an agent's `--check` says: its exit code, and the state of each part. */
   async check(host: string, options: readonly string[] = []): Promise<Readonly<Record<string, unknown>>> {
     const agent = new Program("compute-agent", [...(await this.#agentArguments(host, options)), "--check", "--json"]);
@@ -131,9 +140,10 @@ export class RealNova implements Cloud {
   }
 
   /** The same, and waits until it is up. */
-  async startCompute(host: string, more = ""): Promise<void> {
+  async startCompute(host: string): Promise<void> {
     const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
-    await this.spawnCompute(host, more);
+    // Its first heartbeat is waited for here, and by nobody else.
+    await this.spawnCompute(host, `[DEFAULT]\\nreport_interval = 2\\n`);
     await eventually(
       () => this.operator.service(host),
       ({ updated_at }) => updated_at !== undefined && updated_at !== null && `${updated_at}Z` > since,
