@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { defineConfig } from "vitest/config";
+import { RealNovaInOrder } from "./test/peers/real-nova/order.js";
 
 // What a test makes is garbage with its end: V8 looks for it less often, and finds less of it alive. For workers, too.
 setFlagsFromString("--min-semi-space-size=32");
@@ -14,6 +15,8 @@ interface Project {
   readonly alone?: boolean;
 }
 
+/** Peers, too, but with a control plane that takes half a minute to start, and the ports of MariaDB and RabbitMQ. */
+const REAL_NOVA = "test/peers/real-nova/**/*.test.ts";
 /** Scenarios whose agents speak to a Nova here, too. */
 const OVER_NOVA = [
   "cold-move-failures",
@@ -61,6 +64,15 @@ const project = ({ name, testTimeout, light, alone = false }: Project) => ({
   },
 });
 
+const peers = () => {
+  const { test } = project({ name: "peers", testTimeout: 300_000, light: false, alone: true });
+  return { test: { ...test, exclude: [REAL_NOVA] } };
+};
+const realNova = () => {
+  const { test } = project({ name: "real-nova", testTimeout: 300_000, light: false, alone: true });
+  return { test: { ...test, include: [REAL_NOVA], globalSetup: "test/peers/real-nova/one-control-plane.ts" } };
+};
+
 const overNova = (release: string, names: readonly string[]) => {
   const { test } = project({ name: "scenario", testTimeout: 600_000, light: true });
   const include = names.map((name) => `test/scenario/${name}.test.ts`);
@@ -70,6 +82,7 @@ const overNova = (release: string, names: readonly string[]) => {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: RealNovaInOrder },
     // Vitest would leave one core of two to itself.
     maxWorkers: 2,
     // What was compiled for one run, or for one project, serves the next; its key is the content.
@@ -82,7 +95,8 @@ export default defineConfig({
       overNova("2025.1", OVER_NOVA),
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "long", testTimeout: 120_000, light: false }),
-      project({ name: "peers", testTimeout: 300_000, light: false, alone: true }),
+      peers(),
+      realNova(),
     ],
   },
 });

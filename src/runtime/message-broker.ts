@@ -87,7 +87,7 @@ export interface MessageBroker {
   onState(listener: (state: BrokerState, detail: string) => void): void;
   /** Resolves once connected; at once if it is. @throws {RefusedByBroker} the login or the virtual host is refused */
   connected(): Promise<void>;
-  /** Declares an exchange before the next publication. @throws {RefusedByBroker} it is there with other properties */
+  /** Declares an exchange before the next publication, and again after each reconnection. @throws {RefusedByBroker} it is there with other properties */
   declare(exchange: Exchange): Promise<void>;
   /**
    * Resolves when the broker has it in a queue.

@@ -64,7 +64,7 @@ describe("the packed package", () => {
     let project: string;
     let driver: string;
     const program = (name: "compute-agent" | "compute-cluster", ...args: readonly string[]) =>
-      new Program(name, args, {}, join(project, "node_modules/compute-agent"));
+      new Program(name, args, {}, { folder: join(project, "node_modules/compute-agent") });
 
     beforeAll(async () => {
       project = join(folder, "project");

@@ -20,6 +20,8 @@ import {
 import { AmqpConsumer } from "./amqp-consumer.js";
 import { codeOf, isFinalRefusal, messageOf, refusalOf } from "./amqp-refusal.js";
 
+type Declaration = Parameters<Connection["exchangeDeclare"]>[0];
+
 /** Milliseconds that a publication waits for a connection. */
 const ACQUIRE_TIMEOUT = 5_000;
 /** The library's code for a publication that had no channel by then. */
@@ -42,6 +44,8 @@ class AmqpBroker implements MessageBroker {
   readonly #reading: Connection;
   readonly #publishing: Connection;
   readonly #publisher: Publisher;
+  /** What was declared: a broker that was restarted does not have it any more, and takes nothing for it. */
+  readonly #declared: Declaration[] = [];
   readonly #listeners: ((state: BrokerState, detail: string) => void)[] = [];
   readonly #consumers = new Set<AmqpConsumer>();
   /** Why each publication came back, by the id it was given. */
@@ -56,7 +60,8 @@ class AmqpBroker implements MessageBroker {
     this.#options = options;
     this.#reading = this.#connect("reading");
     this.#publishing = this.#connect("publishing");
-    this.#publisher = this.#publishing.createPublisher({ confirm: true });
+    // Declared anew on each channel, before what is published on it; read then.
+    this.#publisher = this.#publishing.createPublisher({ confirm: true, exchanges: this.#declared });
     this.#publisher.on("basic.return", ({ messageId, replyText }) => {
       this.#returned.set(String(messageId), replyText);
     });
@@ -82,12 +87,15 @@ class AmqpBroker implements MessageBroker {
     });
   }
 
-  async declare(exchange: Exchange): Promise<void> {
-    const { name, type, durable, autoDelete } = exchange;
+  async declare({ name, type, durable, autoDelete }: Exchange): Promise<void> {
+    const declaration = { exchange: name, type, durable, autoDelete };
     try {
-      await this.#publishing.exchangeDeclare({ exchange: name, type, durable, autoDelete });
+      await this.#publishing.exchangeDeclare(declaration);
     } catch (error) {
       throw refusalOr(error, `exchange ${name}`);
+    }
+    if (!this.#declared.some(({ exchange }) => exchange === name)) {
+      this.#declared.push(declaration);
     }
   }
 

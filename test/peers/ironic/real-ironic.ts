@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { LastWill } from "../../process/support/last-will.js";
 import { freePort } from "../placement/real-placement.js";
 import {
   available,
@@ -68,9 +69,10 @@ export async function startRealIronic(options: RealIronicOptions = {}): Promise<
   const start = (kind: string) => run(script("start-real.sh"), [state, String(port), String(rpcPort), kind], { env });
   const agent = new Agent({ keepAlive: true });
   const halt = () => run(script("stop-real.sh"), [state]);
+  const end = new LastWill(script("stop-real.sh"), [state]);
   const stop = async () => {
     agent.destroy();
-    await halt();
+    await end.execute();
     await rm(state, { recursive: true, force: true });
   };
   try {

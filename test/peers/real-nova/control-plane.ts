@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, open, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LastWill } from "../../process/support/last-will.js";
 import { PACKAGE_ROOT } from "../../process/support/program.js";
 
 /** Starts and stops a real Nova of Debian's packages; beside the project, not in it. */
@@ -26,6 +27,15 @@ const HOW_TO_INSTALL =
 const PORTS = [3306, 5672, 18100, 18101, 18103, 18104];
 
 const ATTEMPTS = 5;
+/** `$0` is the peer's folder, `$1` the control plane's. What this project starts beside it is not known to `down`. */
+const STOP = 'STATE=$1; . "$0/lib/common.sh"; stop other-api; exec "$0/down" "$1" --purge';
+
+/** What all of the peer's services are to have beside what it configures, as oslo.config reads it from the environment. */
+const CONFIGURATION = {
+  // A process of the Compute API gives the broker signs of life only while it works on a request: one that had none for two
+  // minutes would be cut off, would not notice, and would give its dead connection the next request that it gets.
+  OS_OSLO_MESSAGING_RABBIT__HEARTBEAT_TIMEOUT_THRESHOLD: "0",
+};
 
 /** Whether the scripts that start a real Nova are beside the project; its packages must then be installed, too. */
 export const hasPeer = existsSync(join(PEER, "up"));
@@ -39,31 +49,39 @@ export interface ScriptOutcome {
 /** The processes of a real Nova, and their folder. */
 export class ControlPlane {
   readonly state: string;
-  readonly #kept: boolean;
+  readonly #end: LastWill | null;
   #complaint = "";
 
-  private constructor(state: string, kept: boolean) {
+  /** @param end stops it; null: it is another's, or goes on */
+  private constructor(state: string, end: LastWill | null) {
     this.state = state;
-    this.#kept = kept;
+    this.#end = end;
+  }
+
+  /** One that was started before. */
+  static at(state: string): ControlPlane {
+    return new ControlPlane(state, null);
   }
 
   /** Starts all of it from nothing; or takes the one that REAL_NOVA_STATE names, which then goes on. */
   static async start(): Promise<ControlPlane> {
     const kept = process.env.REAL_NOVA_STATE;
     if (kept !== undefined) {
-      return new ControlPlane(kept, true);
+      return ControlPlane.at(kept);
     }
     if (!NEEDED.every((path) => existsSync(path))) {
       throw new Error(HOW_TO_INSTALL);
     }
     await refuseTakenPorts();
-    const plane = new ControlPlane(await mkdtemp(join(tmpdir(), "real-nova-")), false);
+    const state = await mkdtemp(join(tmpdir(), "real-nova-"));
+    const plane = new ControlPlane(state, new LastWill("/bin/bash", ["-c", STOP, PEER, state]));
     // The peer gives a broker fifteen seconds, which a busy machine takes longer than.
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       if (await plane.#up()) {
         return plane;
       }
     }
+    await plane.stop();
     throw new Error(`the real Nova did not start:\n${plane.#complaint}`);
   }
 
@@ -105,8 +123,12 @@ export class ControlPlane {
     const path = join(folder, "output");
     const file = await open(path, "w");
     try {
-      const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...environment };
-      const child = spawn(program, args, { stdio: ["ignore", file.fd, file.fd], env });
+      const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...CONFIGURATION, ...environment };
+      // What it starts in the background goes on without it; itself, it starts nothing more once we have ended.
+      const child = spawn("/usr/bin/setpriv", ["--pdeathsig", "KILL", program, ...args], {
+        stdio: ["ignore", file.fd, file.fd],
+        env,
+      });
       const rc = await new Promise<number>((resolve, reject) => {
         child.once("error", reject);
         child.once("exit", (code) => resolve(code ?? -1));
@@ -120,24 +142,22 @@ export class ControlPlane {
 
   /** False, and nothing runs, when it fails. */
   async #up(): Promise<boolean> {
-    const { rc, output } = await this.script("up", [], { SMALL: "1", AUTH: "noauth" });
+    const { rc, output } = await this.script("up", [], { SMALL: "1", AUTH: "noauth", DEBUG: "false" });
     if (rc === 0 && output.includes("control plane up")) {
       return true;
     }
     this.#complaint = output;
-    await this.stop();
+    await this.script("down", []);
     return false;
   }
 
-  /** Writes a file beside the services' logs, which one who has started the control plane may read later. */
+  /** Adds to a file beside the services' logs, which one who has started the control plane may read later. */
   async keep(name: string, content: string): Promise<void> {
-    await writeFile(join(this.state, "log", name), content);
+    await appendFile(join(this.state, "log", name), content);
   }
 
   async stop(): Promise<void> {
-    if (!this.#kept) {
-      await this.script("down", ["--purge"]);
-    }
+    await this.#end?.execute();
   }
 }
 

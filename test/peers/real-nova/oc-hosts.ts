@@ -29,11 +29,17 @@ export function withOcHosts(
     const start = async (host: OcHost) => {
       agents.set(host, await nova.startAgent(host, { options: [...ocOptions(host), ...more] }));
     };
+    const known = await Promise.all(OC_HOSTS.map(async (host) => (await nova.operator.service(host)).id !== undefined));
     await Promise.all(OC_HOSTS.map(start));
-    await nova.discover();
+    if (known.every((each) => each)) {
+      await Promise.all(OC_HOSTS.map((host) => nova.unretire(host)));
+    } else {
+      await nova.discover();
+    }
   });
   afterAll(async () => {
     await Promise.all([...agents.values()].map((agent) => agent.stop()));
+    await Promise.all(OC_HOSTS.map((host) => cloud().retire(host)));
   });
   return { agents };
 }

@@ -6,6 +6,7 @@ import { Operator } from "../../process/support/operator.js";
 import { Program } from "../../process/support/program.js";
 import { freePort } from "../placement/real-placement.js";
 import { ControlPlane, type ScriptOutcome } from "./control-plane.js";
+import { ImageStore } from "./image-store.js";
 
 /** The newest microversion of Zed's Compute API. */
 const NEWEST = "2.93";
@@ -17,10 +18,6 @@ const FLAVORS = [
   { id: "1", name: "m1.tiny", ram: 512, disk: 1, vcpus: 1 },
   { id: "2", name: "m1.small", ram: 2_048, disk: 20, vcpus: 1 },
 ] as const;
-
-/** Milliseconds. */
-const AWAKE = 10_000;
-const API_PROCESSES = 2;
 
 /** `$1` is added to its configuration, `$2` is its port. A command of the peer's shell library. */
 const OTHER_API = `
@@ -45,19 +42,30 @@ export class RealNova implements Cloud {
   readonly operator: Operator;
   /** Every agent that was started, with all that it has printed. */
   readonly agents: Program[] = [];
-  readonly #awake: NodeJS.Timeout;
+  readonly #images: ImageStore;
   #token = "";
 
-  private constructor(plane: ControlPlane) {
+  private constructor(plane: ControlPlane, images: ImageStore) {
     this.plane = plane;
+    this.#images = images;
     this.operator = new Operator(this);
-    this.#awake = setInterval(() => this.#keepApiAwake(), AWAKE).unref();
   }
 
+  /** With a control plane of its own, which ends with it. */
   static async start(): Promise<RealNova> {
-    const nova = new RealNova(await ControlPlane.start());
+    return RealNova.#over(await ControlPlane.start());
+  }
+
+  /** With a control plane that was started before, and goes on. */
+  static at(state: string): Promise<RealNova> {
+    return RealNova.#over(ControlPlane.at(state));
+  }
+
+  static async #over(plane: ControlPlane): Promise<RealNova> {
+    const nova = new RealNova(plane, await ImageStore.open());
     try {
       for (const flavor of FLAVORS) {
+        // It is there when another has made it.
         await nova.compute("POST", "/flavors", { flavor });
       }
     } catch (error) {
@@ -88,12 +96,32 @@ export class RealNova implements Cloud {
 
   /** Starts our agent with the nova.conf that a nova-compute of this host would get, but for the driver. */
   async startAgent(host: string, { options = [], wait = true, driver }: AgentOptions = {}): Promise<Program> {
-    const agent = new Program("compute-agent", [...(await this.#agentArguments(host, options, driver)), "--debug"]);
+    const args = [...(await this.#agentArguments(host, options, driver)), "--debug"];
+    const agent = new Program("compute-agent", args, {}, { endsWithUs: true });
     this.agents.push(agent);
     if (wait) {
       await agent.printed(/\bis serving\b/);
     }
     return agent;
+  }
+
+  /** All that agents have printed, on either stream. */
+  get printed(): string {
+    return this.agents.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("\n\n");
+  }
+
+  /** No server is sent to it from now on, which is so of a service only some time after it has ended. */
+  async retire(host: string): Promise<void> {
+    await this.operator.forceDown(host, true);
+  }
+
+  /** Waits until it is up: a host's first heartbeat comes some seconds after its start. */
+  async unretire(host: string): Promise<void> {
+    await this.operator.forceDown(host, false);
+    await eventually(
+      () => this.operator.service(host),
+      ({ state }) => String(state) === "up",
+    );
   }
 
   /** What such an agent's `--check` says: its exit code, and the state of each part. */
@@ -112,9 +140,10 @@ export class RealNova implements Cloud {
   }
 
   /** The same, and waits until it is up. */
-  async startCompute(host: string, more = ""): Promise<void> {
+  async startCompute(host: string): Promise<void> {
     const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
-    await this.spawnCompute(host, more);
+    // Its first heartbeat is waited for here, and by nobody else.
+    await this.spawnCompute(host, `[DEFAULT]\\nreport_interval = 2\\n`);
     await eventually(
       () => this.operator.service(host),
       ({ updated_at }) => updated_at !== undefined && updated_at !== null && `${updated_at}Z` > since,
@@ -231,28 +260,19 @@ export class RealNova implements Cloud {
     return answer;
   }
 
-  /**
-   * A process of the API gives the broker signs of life only while it works on a request: one that has none is cut off after a
-   * minute or two, does not notice, and gives its dead connection the next request that it gets.
-   */
-  #keepApiAwake(): void {
-    for (let request = 0; request < API_PROCESSES; request += 1) {
-      this.compute("GET", "/servers?limit=1").catch(() => {});
-    }
-  }
-
-  /** Ends every process that it started, and removes the folder. */
+  /** Ends every process that it started. */
   async stop(): Promise<void> {
-    clearInterval(this.#awake);
     await Promise.all(this.agents.map((agent) => agent.kill()));
-    await this.plane.keep("agents.out", this.agents.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("\n\n"));
+    await this.plane.keep("agents.out", this.printed);
+    await this.#images.close();
     await this.plane.stop();
   }
 
   async #agentArguments(host: string, options: readonly string[], driver = FAKE_LIBVIRT): Promise<string[]> {
     const config = await this.plane.writeComputeConfig(host, driver);
     const uri = `fake_libvirt.connection_uri=fake-libvirt://${this.hypervisor(host)}`;
-    const all = driver === FAKE_LIBVIRT ? [uri, ...options] : options;
+    const images = `glance.endpoint_override=${this.#images.endpoint}`;
+    const all = driver === FAKE_LIBVIRT ? [uri, images, ...options] : [images, ...options];
     return ["--config-file", config, ...all.flatMap((option) => ["-o", option])];
   }
 

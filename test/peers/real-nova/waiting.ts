@@ -12,7 +12,7 @@ interface FinishedEvent {
 }
 
 /** Milliseconds after which a server that is not in its status is told with all that the API knows of it. */
-const PATIENCE = 400_000;
+const PATIENCE = 120_000;
 
 /** Waits until the server is in this status and nothing is done to it. */
 export async function idle({ operator }: RealNova, server: string, status: string): Promise<Json> {

@@ -10,6 +10,13 @@ function packageRoot(folder: string): string {
 
 export const PACKAGE_ROOT = packageRoot(dirname(fileURLToPath(import.meta.url)));
 
+interface ProgramOptions {
+  /** Of the package; default: this one. */
+  readonly folder?: string;
+  /** Default false. True: killed when this process ends, however that happens. Linux alone. */
+  readonly endsWithUs?: boolean;
+}
+
 /** A program of this package as a real process, with what it printed. */
 export class Program {
   readonly #child: ChildProcess;
@@ -18,14 +25,15 @@ export class Program {
   #stderr = "";
   readonly #listeners = new Set<() => void>();
 
-  /** @param folder of the package; default: this one */
   constructor(
     name: "compute-agent" | "compute-cluster",
     args: readonly string[],
     environment: NodeJS.ProcessEnv = {},
-    folder = PACKAGE_ROOT,
+    { folder = PACKAGE_ROOT, endsWithUs = false }: ProgramOptions = {},
   ) {
-    this.#child = spawn(process.execPath, [join(folder, "dist/bin", `${name}.js`), ...args], {
+    const command = [process.execPath, join(folder, "dist/bin", `${name}.js`), ...args];
+    const [program = "", ...rest] = endsWithUs ? ["/usr/bin/setpriv", "--pdeathsig", "KILL", ...command] : command;
+    this.#child = spawn(program, rest, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NO_COLOR: "1", ...environment },
     });

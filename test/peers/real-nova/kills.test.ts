@@ -5,8 +5,10 @@ import { STEP_NAMES } from "../../../src/agent/operations/table.js";
 import { VirtualRandom } from "../../../src/simulation/virtual-random.js";
 import { eventually } from "../../process/support/cloud.js";
 import type { Program } from "../../process/support/program.js";
+import { hasPeer } from "./control-plane.js";
 import { OC_HOSTS, type OcHost, ocOptions, withOcHosts } from "./oc-hosts.js";
 import type { RealNova } from "./real-nova.js";
+import { useRealNova } from "./use-real-nova.js";
 import { allocationsOn, idle, isSettled, settles } from "./waiting.js";
 
 /** How many of all are drawn, and from what. `REAL_NOVA_KILLS=1000` takes all. */
@@ -50,24 +52,22 @@ function drawn(): readonly Kill[] {
     .map(({ kill }) => kill);
 }
 
-export function faultCases(cloud: () => RealNova): void {
-  describe(`kills, seed ${SEED} (REAL_NOVA_SEED)`, () => {
-    const { agents } = withOcHosts(cloud);
+describe.skipIf(!hasPeer)(`kills, seed ${SEED} (REAL_NOVA_SEED)`, () => {
+  const cloud = useRealNova();
+  const { agents } = withOcHosts(cloud);
 
-    it.each(drawn().map((kill) => [kill.flow, kill.victim, `${kill.operation}.${kill.step}`, kill] as const))(
-      "R2: %s: %s is killed before %s, and comes back",
-      async (_flow, _victim, _step, kill) => {
-        const nova = cloud();
-        await new KilledFlow(nova, agents, kill).run();
-        for (const host of OC_HOSTS) {
-          await expect.poll(() => allocationsOn(nova, host), { timeout: 20_000, message: host }).toEqual({});
-          expect(await nova.guests(host), host).toBe("");
-        }
-      },
-    );
-  });
-}
-
+  it.each(drawn().map((kill) => [kill.flow, kill.victim, `${kill.operation}.${kill.step}`, kill] as const))(
+    "R2: %s: %s is killed before %s, and comes back",
+    async (_flow, _victim, _step, kill) => {
+      const nova = cloud();
+      await new KilledFlow(nova, agents, kill).run();
+      for (const host of OC_HOSTS) {
+        await expect.poll(() => allocationsOn(nova, host), { timeout: 20_000, message: host }).toEqual({});
+        expect(await nova.guests(host), host).toBe("");
+      }
+    },
+  );
+});
 class KilledFlow {
   readonly #nova: RealNova;
   readonly #agents: Map<string, Program>;

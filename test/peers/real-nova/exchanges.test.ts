@@ -1,0 +1,50 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type MessageBroker, Unroutable } from "../../../src/runtime/message-broker.js";
+import { connectToAmqp } from "../../../src/runtime/node/amqp-broker.js";
+import { eventually } from "../../process/support/cloud.js";
+import { hasPeer } from "./control-plane.js";
+import { TcpRelay } from "./tcp-relay.js";
+import { useRealNova } from "./use-real-nova.js";
+
+const RABBITMQ = 5_672;
+const EXCHANGE = { name: "lost", type: "topic", durable: false, autoDelete: false } as const;
+const MESSAGE = { exchange: EXCHANGE.name, routingKey: "nobody", body: "{}", expiration: null };
+const LOSE_IT = `rabbitctl eval 'ok = rabbit_exchange:delete(rabbit_misc:r(<<"/">>, exchange, <<"lost">>), false, <<"test">>).'`;
+
+function connect(port: number): MessageBroker {
+  const login = { username: "guest", password: "guest", virtualHost: "/", tls: null };
+  return connectToAmqp({
+    address: { hosts: [{ hostname: "127.0.0.1", port }], ...login },
+    connectionName: "a test",
+    heartbeat: 60,
+    retry: { first: 100, most: 100 },
+  });
+}
+
+describe.skipIf(!hasPeer)("RabbitMQ, and what it loses", () => {
+  const cloud = useRealNova();
+
+  it("an exchange that is gone after an outage is there again before anything is published to it", async () => {
+    const relay = await TcpRelay.to(RABBITMQ);
+    const broker = connect(relay.port);
+    onTestFinished(async () => {
+      await broker.close();
+      await relay.close();
+    });
+    await broker.connected();
+    await broker.declare(EXCHANGE);
+    await expect(broker.publish(MESSAGE)).rejects.toThrow(Unroutable);
+
+    await relay.close();
+    await eventually(
+      async () => broker.state,
+      (state) => state === "waiting",
+    );
+    const { rc, output } = await cloud().plane.shell(LOSE_IT);
+    expect(rc, output).toBe(0);
+    await relay.open();
+    await broker.connected();
+    // No queue takes it, which is known: were there no exchange, it would not be.
+    await expect(broker.publish(MESSAGE)).rejects.toThrow(Unroutable);
+  });
+});

@@ -1,0 +1,15 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+const NEEDS_A_NEW_CLOUD = "/real-nova/recorded.test.ts";
+
+/** The files that share a real Nova in an order of their own; that of all others is not changed. */
+export class RealNovaInOrder extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((one, other) => place(one) - place(other));
+  }
+}
+
+function place({ moduleId }: TestSpecification): number {
+  return moduleId.endsWith(NEEDS_A_NEW_CLOUD) ? 0 : 1;
+}

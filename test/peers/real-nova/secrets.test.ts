@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { hasPeer } from "./control-plane.js";
+import { withOcHosts } from "./oc-hosts.js";
+import { linesWithSecrets } from "./told-secrets.js";
+import { useRealNova } from "./use-real-nova.js";
+import { idle } from "./waiting.js";
+
+const PASSWORD = "nobody-may-read-this";
+
+/** Whatever agents have printed in another file is looked through at its end. */
+describe.skipIf(!hasPeer)("what agents print", () => {
+  const cloud = useRealNova();
+  withOcHosts(cloud);
+
+  it("S1: no token, no password of the broker, none of a server", async () => {
+    const nova = cloud();
+    const id = await nova.operator.boot("secret", { host: "oc1" });
+    await idle(nova, id, "ACTIVE");
+    await nova.act(id, { rebuild: { imageRef: await nova.operator.image(), adminPass: PASSWORD } });
+    await idle(nova, id, "ACTIVE");
+    await nova.act(id, { rescue: { adminPass: PASSWORD } });
+    await idle(nova, id, "RESCUE");
+    await nova.act(id, { changePassword: { adminPass: PASSWORD } }).catch(() => undefined);
+    await nova.remove(id);
+    // They do tell of this server, and at debug level.
+    expect(nova.printed).toContain(id);
+    expect(nova.printed).toMatch(/ DEBUG /);
+    expect(await linesWithSecrets(nova, [PASSWORD])).toEqual([]);
+  });
+});

@@ -1,0 +1,16 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { LastWill } from "./support/last-will.js";
+
+it("a last will is executed once, when it is asked to be, with its arguments as they are", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "compute-agent-will-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "written");
+  const will = new LastWill("/bin/sh", ["-c", 'printf "%s\\n" "$1" >>"$0"', file, "two  words"]);
+  await expect(readFile(file)).rejects.toThrow(/ENOENT/);
+  await will.execute();
+  await will.execute();
+  expect(await readFile(file, "utf8")).toBe("two  words\n");
+});

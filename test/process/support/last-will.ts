@@ -1,0 +1,30 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** A shell in a session of its own, which nobody's end but ours ends: then nobody writes to it any more. */
+const WAIT_AND_RUN = 'cat >/dev/null; exec "$0" "$@"';
+
+/** A command that is run once this process has ended, however it did; or before, when it is asked to. */
+export class LastWill {
+  readonly #shell: ChildProcess;
+
+  constructor(program: string, args: readonly string[]) {
+    this.#shell = spawn("/bin/bash", ["-c", WAIT_AND_RUN, program, ...args], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    this.#shell.unref();
+  }
+
+  /** Runs it now, and waits for its end. */
+  async execute(): Promise<void> {
+    const { exitCode, signalCode, stdin } = this.#shell;
+    if (exitCode !== null || signalCode !== null) {
+      return;
+    }
+    const ended = once(this.#shell, "exit");
+    this.#shell.ref();
+    stdin?.end();
+    await ended;
+  }
+}
