@@ -279,7 +279,7 @@ describe("6.6 states", () => {
 
   test("a rebuild answers what the extensions of the time did not add, until 2.75", async () => {
     const answered = async (version: number) => {
-      const reply = await act(world.server("devstack1"), { rebuild: { imageRef: CIRROS } }, version);
+      const reply = await world.act(world.server("devstack1"), { rebuild: { imageRef: CIRROS } }, version);
       return Object.keys(reply.json("server") as object);
     };
     const extensions = ["config_drive", "OS-EXT-STS:vm_state", "OS-SRV-USG:launched_at", "OS-EXT-AZ:availability_zone"];
