@@ -4,8 +4,10 @@ import { errorOf } from "./failures.js";
 import type { OsloReply } from "./oslo-message.js";
 
 export interface Patience {
-  /** Milliseconds for the whole call. */
+  /** Milliseconds for the whole call, however often it is sent. */
   readonly total: number;
+  /** How many of them are left. */
+  readonly left: number;
   /** Milliseconds without a sign of life; null: none are asked for. */
   readonly silence: number | null;
 }
@@ -34,7 +36,7 @@ export class PendingCall {
     });
     // Its failure may come before anybody waits for it.
     this.answer.catch(() => {});
-    this.#cancelTotal = timers.after(patience.total, () => this.#expire(`in ${patience.total / 1000} s`));
+    this.#cancelTotal = timers.after(Math.max(0, patience.left), () => this.#expire(`in ${patience.total / 1000} s`));
     this.#awaitSign();
   }
 

@@ -90,7 +90,7 @@ export class Rpc {
       signal?.throwIfAborted();
       const left = deadline - clock.monotonic();
       try {
-        return await this.#callOnce(asked, { total: left, silence: silenceOf(limits) }, repeatable, limits);
+        return await this.#callOnce(asked, { total: timeout, left, silence: silenceOf(limits) }, repeatable, limits);
       } catch (error) {
         const mayRepeat = isNowhere(error) || (error instanceof Unconfirmed && repeatable);
         if (mayRepeat && left > TRY_AGAIN) {
@@ -194,7 +194,7 @@ export class Rpc {
     try {
       const answer = { messageId, queue: this.#replyQueue, monitorTimeout: monitor ?? null };
       // The answer may be faster than the broker's confirmation.
-      await Promise.race([pending.answer, this.#send(REQUESTS, asked, answer, patience.total)]);
+      await Promise.race([pending.answer, this.#send(REQUESTS, asked, answer, patience.left)]);
       return await pending.answer;
     } catch (error) {
       pending.fail(error instanceof Error ? error : new Error(String(error)));

@@ -71,6 +71,24 @@ describe("a connection that is lost, and comes back", () => {
     expect(asked.map(({ what }) => what)).toEqual(["InstanceFault.create"]);
   });
 
+  it("gives a call up after the time that it was given, which it names, however late it was sent", async () => {
+    const runtime = createVirtualRuntime();
+    const broker = new MemoryBroker().connect();
+    const sentAt = runtime.clock.monotonic() + 8_000;
+    broker.publish = async () => {
+      if (runtime.clock.monotonic() < sentAt) {
+        throw new Unsent("not connected to the broker");
+      }
+    };
+    const options = { topology: TOPOLOGY, runtime, lookOnly: false, observer: NO_OBSERVER };
+    const rpc = new Rpc({ ...options, broker, profile: () => OLDEST_PROFILE });
+    const asked = { topic: "conductor", method: "ping", version: "3.0", args: {}, context: adminContext("req-1", 0) };
+    const began = runtime.clock.monotonic();
+    const given = runtime.runUntil(rpc.call(asked, { timeout: 10_000 }));
+    await expect(given).rejects.toThrow(/^ping to conductor was not answered in 10 s$/);
+    expect(runtime.clock.monotonic() - began).toBe(10_000);
+  });
+
   it("sends a cast once it can, and gives it up after a minute", async () => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker().connect();
