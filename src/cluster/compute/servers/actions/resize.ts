@@ -5,6 +5,7 @@ import { DISK_CONFIG } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/find-flavor.js";
 import { findInstance, refuseLocked } from "../find-server.js";
+import { refuseSmaller } from "../image-to-use.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
@@ -57,7 +58,9 @@ export const resize: ServerAction = {
     if (same) {
       throw badRequest("When resizing, instances must change flavor!");
     }
-    refuseUnhonoured(flavor, imagePropertiesOf(instance));
+    const image = imagePropertiesOf(instance);
+    refuseSmaller(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
+    refuseUnhonoured(flavor, image);
     begin(deps, call, instance, { taskState: "resize_prep", progress: 0 }, "resize");
     store.tasks.add({
       kind: "migrate_server",
