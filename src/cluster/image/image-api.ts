@@ -60,8 +60,8 @@ function admit({ validate }: ImageOptions, request: ServiceRequest): Caller | { 
   return request.path.endsWith("/") ? { answer: notFound().toResponse(request) } : { path: request.path, caller };
 }
 
-/** Minor versions of a Glance with one store. */
-const MINORS = [15, 9, 7, 6, 5, 4, 3, 2, 1, 0];
+/** Minor versions of a Glance with several stores and no cache. */
+const MINORS = [15, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 
 function versions({ method, path, baseUrl }: ServiceRequest): ServiceResponse | undefined {
   if (method !== "GET" || !["", "/", "/versions", "/v2", "/v2/"].includes(path)) {

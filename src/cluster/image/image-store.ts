@@ -94,10 +94,11 @@ export class ImageStore {
 
   /**
    * Takes all bytes of a queued image, which is then active; with anything less it is queued again.
+   * @param stores see {@link Image.stores}
    * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
    */
-  async write(id: string, bytes: Bytes): Promise<void> {
-    await this.#take(id, bytes, "saving", this.#file(id), (content) => ({ status: "active", ...content }));
+  async write(id: string, bytes: Bytes, stores: readonly string[] = []): Promise<void> {
+    await this.#take(id, bytes, "saving", this.#file(id), (content) => ({ status: "active", ...content, stores }));
   }
 
   /**
@@ -118,10 +119,10 @@ export class ImageStore {
 
   /**
    * Makes an image active of what is staged.
-   * @param internal see {@link Image.internal}
+   * @param notes what it then notes of itself
    * @throws {ImageStatusConflict} {@link ImageGone}
    */
-  async importStaged(id: string, internal: Readonly<Record<string, string>>): Promise<void> {
+  async importStaged(id: string, notes: Pick<ImageNotes, "internal" | "stores">): Promise<void> {
     const { files } = this.#options;
     const image = this.table.get(id);
     const staged = image?.staged;
@@ -134,7 +135,7 @@ export class ImageStore {
       this.table.change(id, ["importing"], { status: "queued", staged: null, ...NO_CONTENT });
       throw error;
     }
-    if (!this.table.change(id, ["importing"], { status: "active", staged: null, ...staged, internal })) {
+    if (!this.table.change(id, ["importing"], { status: "active", staged: null, ...staged, ...notes })) {
       await files.remove(this.#file(id));
       throw gone(id);
     }

@@ -42,6 +42,8 @@ export interface ImageNotes {
   readonly staged: ImageContent | null;
   /** Members that the service alone sets: `os_glance_…`. */
   readonly internal: Readonly<Record<string, string>>;
+  /** Ids of the stores that its bytes are in; empty: in the default one, if there are any. */
+  readonly stores: readonly string[];
 }
 
 export interface Image extends ImageFacts, ImageContent, ImageNotes {
@@ -55,7 +57,7 @@ export interface Image extends ImageFacts, ImageContent, ImageNotes {
 export const NO_CONTENT: ImageContent = { size: null, virtualSize: null, checksum: null, hash: null };
 
 /** Images of earlier releases have none. */
-export const NO_NOTES: ImageNotes = { staged: null, internal: {} };
+export const NO_NOTES: ImageNotes = { staged: null, internal: {}, stores: [] };
 
 export const PLAIN: ImageFacts = {
   name: null,

@@ -1,11 +1,12 @@
 import type { ServiceResponse } from "../../../runtime/service.js";
 import { REGION } from "../../identity/catalog.js";
 import type { ImageCall } from "../api/call.js";
-import { conflict } from "../api/fault.js";
-import { may } from "../api/policy.js";
+import { badRequest, conflict } from "../api/fault.js";
+import { may, requirePolicy } from "../api/policy.js";
 import { ImageStatusConflict } from "../image-store.js";
 import { findImage, findOwnImage, sees } from "../images/find-image.js";
 import type { Image } from "../images.js";
+import { importStores, ordered, storesOf } from "../stores.js";
 import { type ImportRequest, readImport } from "./import-request.js";
 
 const INTERFACES = ["public", "internal", "admin"];
@@ -25,7 +26,16 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
   const wanted = readImport(body);
   const { image } = findImage(call);
   refuseStatus(image, wanted.method);
+  if (wanted.method === "copy-image") {
+    requirePolicy(call.caller, "copy_image");
+  }
   findOwnImage(call, "modify_image");
+  const stores = importStores(body, call.request.headers["x-image-meta-store"]);
+  const missing = stores.filter((store) => !storesOf(image).includes(store));
+  if (wanted.method === "copy-image" && body.all_stores !== true && missing.length < stores.length) {
+    const present = stores.find((store) => !missing.includes(store));
+    throw badRequest(`Image is already present at store '${present}'`);
+  }
   const { store, caller, requestId, random } = call;
   const id = random.uuid();
   store.tasks.add({
@@ -34,10 +44,10 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
     requestId,
     userId: caller.userId,
     owner: caller.projectId,
-    input: { image_id: image.id, import_req: body, backend: [null] },
+    input: { image_id: image.id, import_req: body, backend: stores },
   });
   try {
-    await bring(call, image, wanted);
+    await bring(call, image, wanted, stores);
     store.tasks.end(id, "success");
   } catch (error) {
     store.tasks.end(id, "failure", error instanceof Error ? error.message : String(error));
@@ -50,6 +60,12 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
 
 /** @throws {ImageFault} 409 */
 function refuseStatus({ status, containerFormat, diskFormat }: Image, method: ImportRequest["method"]): void {
+  if (method === "copy-image") {
+    if (status !== "active") {
+      throw conflict("Only images with status active can be targeted for copying");
+    }
+    return;
+  }
   if (status === "active") {
     throw conflict("Image with status active cannot be target for import");
   }
@@ -67,9 +83,15 @@ function refuseStatus({ status, containerFormat, diskFormat }: Image, method: Im
   }
 }
 
-async function bring(call: ImageCall, image: Image, wanted: ImportRequest): Promise<void> {
+async function bring(call: ImageCall, image: Image, wanted: ImportRequest, stores: readonly string[]): Promise<void> {
+  const notes = { internal: IMPORTED, stores };
   if (wanted.method === "glance-direct") {
-    await call.store.importStaged(image.id, IMPORTED);
+    await call.store.importStaged(image.id, notes);
+    return;
+  }
+  if (wanted.method === "copy-image") {
+    const all = ordered([...storesOf(image), ...stores]);
+    call.store.table.change(image.id, ["active"], { ...notes, stores: all });
     return;
   }
   const source = sourceOf(call, wanted);
@@ -85,7 +107,7 @@ async function bring(call: ImageCall, image: Image, wanted: ImportRequest): Prom
     containerFormat: source.containerFormat,
     virtualSize: source.virtualSize,
     properties: { ...image.properties, ...Object.fromEntries(inherited) },
-    internal: IMPORTED,
+    ...notes,
   });
 }
 

@@ -3,9 +3,10 @@ import { badRequest } from "../api/fault.js";
 import { UUID_PATTERN } from "../images/image-schema.js";
 import { IMPORT_METHODS } from "./import-methods.js";
 
-/** The bytes come from the staging area, or from an image of a Glance in the catalog. */
+/** The bytes come from the staging area, from the image's own store, or from an image of a Glance in the catalog. */
 export type ImportRequest =
   | { readonly method: "glance-direct" }
+  | { readonly method: "copy-image" }
   | {
       readonly method: "glance-download";
       readonly imageId: string;
@@ -28,10 +29,7 @@ export function readImport(body: Readonly<Record<string, unknown>>): ImportReque
   }
   checkFlag(body, "all_stores_must_succeed");
   checkFlag(body, "all_stores");
-  if (body.all_stores_must_succeed === false) {
-    throw badRequest("All_stores_must_succeed can only be set with enabled_backends None");
-  }
-  return known === "glance-direct" ? { method: known } : readDownload(method);
+  return known === "glance-download" ? readDownload(method) : { method: known };
 }
 
 function unknownMethod(name: string): string {

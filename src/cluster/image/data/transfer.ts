@@ -6,6 +6,7 @@ import { requirePolicy } from "../api/policy.js";
 import { ImageGone, ImageStatusConflict, ImageTooLarge } from "../image-store.js";
 import { findImage, findOwnImage } from "../images/find-image.js";
 import type { Image } from "../images.js";
+import { uploadStore } from "../stores.js";
 
 /** GET /v2/images/{id}/file: 204 without bytes. @throws {ImageFault} 403, 404 */
 export async function download(call: ImageCall): Promise<ServiceResponse> {
@@ -38,7 +39,8 @@ export async function upload(call: ImageCall): Promise<ServiceResponse> {
   if (image.status === "queued") {
     refuseUnformatted(image);
   }
-  await orFault(call.store.write(image.id, bytes));
+  const stores = uploadStore(call.request.headers["x-image-meta-store"]);
+  await orFault(call.store.write(image.id, bytes, stores));
   return NO_CONTENT;
 }
 

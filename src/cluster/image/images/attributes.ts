@@ -49,8 +49,12 @@ export function refuseReserved(name: string): void {
   }
 }
 
-/** An image's facts with one attribute or property set; the value is valid by the schema. @throws {ImageFault} 400, 413 */
+/** An image's facts with one attribute or property set, or without one that is null; the value is valid by the schema. @throws {ImageFault} 400, 413 */
 export function withValue(facts: ImageFacts, name: string, value: unknown): ImageFacts {
+  if (!isAttribute(name) && value === null) {
+    const { [name]: _none, ...properties } = facts.properties;
+    return { ...facts, properties };
+  }
   if (!isAttribute(name)) {
     return { ...facts, properties: { ...facts.properties, [checkedName(name)]: checkedValue(name, value) } };
   }

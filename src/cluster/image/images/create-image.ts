@@ -6,6 +6,7 @@ import { conflict, forbidden } from "../api/fault.js";
 import { may, requirePolicy, type Target } from "../api/policy.js";
 import { IMPORT_METHODS } from "../data/import-methods.js";
 import { BASE, type ImageFacts, PLAIN } from "../images.js";
+import { STORE_IDS } from "../stores.js";
 import { checkMembers, checkQuotas, refuseReserved, withValue } from "./attributes.js";
 import { imageView } from "./image-view.js";
 
@@ -27,6 +28,7 @@ export function createImage(call: ImageCall): ServiceResponse {
     return withHeaders(json(201, imageView(image)), {
       location: `${request.baseUrl}/v2/images/${id}`,
       "openstack-image-import-methods": IMPORT_METHODS.join(","),
+      "openstack-image-store-ids": STORE_IDS.join(","),
     });
   } catch (error) {
     throw error instanceof DuplicateRecord ? taken(id) : error;

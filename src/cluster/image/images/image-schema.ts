@@ -31,6 +31,22 @@ const LOCATION = {
   required: ["url", "metadata"],
 } as const;
 
+const PROPERTY = { type: "string", is_base: false } as const;
+const IMAGE_ID = { type: ["null", "string"], pattern: UUID_PATTERN, is_base: false } as const;
+
+/** Properties that each Glance's `schema-image.json` knows. */
+const COMMON_PROPERTIES = {
+  architecture: PROPERTY,
+  cinder_encryption_key_deletion_policy: { ...PROPERTY, enum: ["on_image_deletion", "do_not_delete"] },
+  cinder_encryption_key_id: PROPERTY,
+  description: PROPERTY,
+  instance_uuid: PROPERTY,
+  kernel_id: IMAGE_ID,
+  os_distro: PROPERTY,
+  os_version: PROPERTY,
+  ramdisk_id: IMAGE_ID,
+} as const;
+
 /** What an image has, and what a body may say of one; further members are properties. */
 export const IMAGE_SCHEMA = {
   name: "image",
@@ -66,6 +82,7 @@ export const IMAGE_SCHEMA = {
     stores: readOnly,
     schema: readOnly,
     locations: { type: "array", items: LOCATION },
+    ...COMMON_PROPERTIES,
   },
   additionalProperties: { type: "string" },
   links: [

@@ -1,7 +1,9 @@
 import { isoSeconds } from "../../http/times.js";
 import type { Image } from "../images.js";
+import { storesOf } from "../stores.js";
 
 export function imageView(image: Image): Readonly<Record<string, unknown>> {
+  const stores = storesOf(image);
   return {
     ...image.properties,
     ...image.internal,
@@ -27,5 +29,6 @@ export function imageView(image: Image): Readonly<Record<string, unknown>> {
     self: `/v2/images/${image.id}`,
     file: `/v2/images/${image.id}/file`,
     schema: "/v2/schemas/image",
+    ...(stores.length === 0 ? {} : { stores: stores.join(",") }),
   };
 }

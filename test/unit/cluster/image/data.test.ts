@@ -155,7 +155,7 @@ describe("an import from the staging area", () => {
         owner: "demo",
         user_id: "user-demo",
         request_id: reply.headers["x-openstack-request-id"],
-        input: { image_id: id, import_req: { method: DIRECT, all_stores: true }, backend: [null] },
+        input: { image_id: id, import_req: { method: DIRECT, all_stores: true }, backend: ["fast", "reliable"] },
         result: { image_id: id },
       },
     ]);
@@ -177,7 +177,8 @@ describe("an import from the staging area", () => {
     [{ body: { method: { name: "bad" } } }, 400, "Unknown import method name &#x27;bad&#x27;."],
     [{ body: { method: { name: "web-download", uri: "http://x" } } }, 400, "fetches nothing from a network"],
     [{ body: { method: DIRECT, all_stores: 1 } }, 400, "&#x27;all_stores&#x27; must be boolean value only"],
-    [{ body: { method: DIRECT, all_stores_must_succeed: false } }, 400, "can only be set with enabled_backends"],
+    [{ body: { method: DIRECT, all_stores_must_succeed: 0 } }, 400, "must be boolean value only"],
+    [{ body: { method: { name: "copy-image" } } }, 409, "Only images with status active can be targeted for copying"],
     [{ body: { method: DIRECT } }, 409, "Image needs to be staged before"],
     [{ body: { method: { name: "glance-download" } } }, 400, "&#x27;glance_region&#x27; needs to be set"],
   ])("is refused: %j", async ({ body }, status, message) => {

@@ -209,11 +209,15 @@ describe("what clients read of the service", () => {
     });
   });
 
-  test("ways of import; there is one store, and nothing is limited", async () => {
+  test("ways of import and stores; nothing is limited", async () => {
     expect((await world.ask("GET", "/v2/info/import")).json("import-methods", "value")).toEqual([
-      ...["glance-direct", "glance-download"],
+      ...["glance-direct", "copy-image", "glance-download"],
     ]);
-    expect((await world.ask("GET", "/v2/info/stores")).message).toContain("Multi backend is not supported");
+    const stores = [{ id: "fast", default: "true" }, { id: "reliable" }];
+    expect((await world.ask("GET", "/v2/info/stores")).json("stores")).toMatchObject(stores);
+    expect((await world.ask("GET", "/v2/info/stores/detail")).status).toBe(403);
+    const detail = await world.ask("GET", "/v2/info/stores/detail", as());
+    expect(detail.json("stores", 0)).toMatchObject({ id: "fast", type: "file" });
     expect((await world.ask("GET", "/v2/info/usage")).json()).toEqual({ usage: {} });
   });
 });

@@ -18,7 +18,7 @@ describe("a new image", () => {
     expect(reply.status).toBe(201);
     expect(reply.headers).toMatchObject({
       location: `http://127.0.0.1:8774/image/v2/images/${id}`,
-      "openstack-image-import-methods": "glance-direct,glance-download",
+      "openstack-image-import-methods": "glance-direct,copy-image,glance-download",
     });
     expect(reply.json()).toMatchObject({ visibility: "shared", owner: "demo", tags: ["a", "b"], hw_disk_bus: "scsi" });
   });
@@ -55,6 +55,16 @@ describe("a new image", () => {
     expect((await post({ id })).json("id")).toBe(id.toLowerCase());
     expect((await post({ id })).status).toBe(409);
     expect((await post({ id: CIRROS })).status).toBe(409);
+  });
+
+  test("has no property that is null, which those that name images may be", async () => {
+    const kernel = "11111111-1111-4111-8111-111111111111";
+    const id = await world.image({ kernel_id: kernel, ramdisk_id: null });
+    expect(await world.show(id)).toMatchObject({ kernel_id: kernel });
+    expect(await world.show(id)).not.toHaveProperty("ramdisk_id");
+    const image = (await world.patch(id, [{ op: "replace", path: "/kernel_id", value: null }])).json();
+    expect(image).not.toHaveProperty("kernel_id");
+    expect((await post({ kernel_id: "none" })).status).toBe(400);
   });
 
   test("is for who may write", async () => {
