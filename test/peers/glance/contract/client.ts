@@ -16,7 +16,7 @@ export interface GlanceRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface GlanceReply {
+interface GlanceReply {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
