@@ -47,6 +47,9 @@ export function createApis(options: ApisOptions): Apis {
   const { validate } = identity;
   const folder = options.imageFolder;
   const images = new ImageStore({ sql: store.database, clock, files, logger, digests, folder });
+  images.sweep().catch((error: unknown) => {
+    logger.warn("what an upload of the start before has left stays until the next upload", { err: error });
+  });
   const image = createImageApi({ validate, random, store: images });
   const compute = createComputeApi({
     store,

@@ -82,7 +82,7 @@ describe("a cluster file", () => {
     const again = await start("--yes");
     expect(cluster?.stdout).toContain("Removed: rack1.");
     const images = await again.request("GET", "/image/v2/images");
-    expect(listed<{ name: string }>(images, "images").map(({ name }) => name)).toEqual(["cirros", "other"]);
+    expect(listed<{ name: string }>(images, "images").map(({ name }) => name)).toEqual(["other", "cirros"]);
     expect(await check()).toBe(`${path}: nothing changes`);
   });
 });

@@ -1,29 +1,34 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../runtime/clock.js";
 import type { Digests } from "../../runtime/digests.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Bytes } from "../../runtime/transfers.js";
 import type { Sql } from "../store/sql.js";
+import { TaskTable } from "./data/task-table.js";
+import { VirtualSize } from "./data/virtual-size.js";
 import { ImageTable } from "./image-table.js";
-import { NO_CONTENT } from "./images.js";
+import { type ImageContent, type ImageFacts, type ImageNotes, type ImageStatus, NO_CONTENT } from "./images.js";
+import { MemberTable } from "./members/member-table.js";
+import { MetadefStore } from "./metadefs/metadef-store.js";
 
 /** Glance's `image_size_cap`: 1 TiB. */
 const SIZE_CAP = 1024 ** 4;
+
+/** Folder of bytes that wait for an import; no image has such an id. */
+const STAGING = "staging";
 
 /** More bytes than an image may have, or than there is room for. */
 export class ImageTooLarge extends Error {
   override readonly name = "ImageTooLarge";
 }
 
-/** Another upload is under way, or was before. */
-export class ImageNotQueued extends Error {
-  override readonly name = "ImageNotQueued";
-  readonly status: string;
+/** Its status does not let it become what was asked for. */
+export class ImageStatusConflict extends Error {
+  override readonly name = "ImageStatusConflict";
 
-  constructor(status: string) {
-    super(`Image status transition from ${status} to saving is not allowed`);
-    this.status = status;
+  constructor(from: string, to: ImageStatus) {
+    super(`Image status transition from ${from} to ${to} is not allowed`);
   }
 }
 
@@ -44,23 +49,35 @@ export interface ImageStoreOptions {
   readonly sizeCap?: number;
 }
 
+/** Statuses of images whose bytes are all there. */
+const WHOLE: readonly ImageStatus[] = ["active", "deactivated"];
+
 /**
- * Images and their bytes: one file each, which gets its name when all of it is on the disk, and counts when the image is active.
- * What a killed process has left is removed before the next one takes bytes.
+ * Images and their bytes: one file each, which gets its name when all of it is on the disk, and counts when the image is active;
+ * in the staging area it counts when the image says what is staged. What a killed process has left is removed before the next one
+ * takes bytes.
  */
 export class ImageStore {
   readonly table: ImageTable;
+  readonly members: MemberTable;
+  readonly tasks: TaskTable;
+  readonly metadefs: MetadefStore;
   readonly #options: ImageStoreOptions;
   #swept: Promise<void> | undefined;
 
   constructor(options: ImageStoreOptions) {
+    const { sql, clock } = options;
     this.#options = options;
-    this.table = new ImageTable(options.sql, options.clock);
-    for (const { id, status } of this.table.list()) {
-      if (status === "saving") {
-        this.table.change(id, ["saving"], { status: "queued" });
+    this.table = new ImageTable(sql, clock);
+    this.members = new MemberTable(sql, clock);
+    this.tasks = new TaskTable(sql, clock);
+    this.metadefs = new MetadefStore(sql, clock);
+    for (const { id, status, staged } of this.table.list()) {
+      if (status === "saving" || status === "importing" || (status === "uploading" && staged === null)) {
+        this.table.change(id, [status], { status: "queued", staged: null, ...NO_CONTENT });
       }
     }
+    this.tasks.failUnfinished("the Image service ended before the import did");
   }
 
   /** Undefined: it has none. */
@@ -77,30 +94,50 @@ export class ImageStore {
 
   /**
    * Takes all bytes of a queued image, which is then active; with anything less it is queued again.
-   * @throws {ImageNotQueued} {@link ImageTooLarge} {@link ImageGone} what the stream throws
+   * @param stores see {@link Image.stores}
+   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
    */
-  async write(id: string, bytes: Bytes): Promise<void> {
+  async write(id: string, bytes: Bytes, stores: readonly string[] = []): Promise<void> {
+    await this.#take(id, bytes, "saving", this.#file(id), (content) => ({ status: "active", ...content, stores }));
+  }
+
+  /**
+   * Takes all bytes of a queued image into the staging area, where they wait for an import.
+   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
+   */
+  async stage(id: string, bytes: Bytes): Promise<void> {
+    await this.#take(id, bytes, "uploading", this.#staged(id), (content) => ({ staged: content, size: content.size }));
+  }
+
+  /**
+   * Takes the bytes of another image, and what it says of them.
+   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
+   */
+  async copy(id: string, bytes: Bytes, facts: Partial<ImageFacts & ImageContent & ImageNotes>): Promise<void> {
+    await this.#take(id, bytes, "importing", this.#file(id), (content) => ({ status: "active", ...content, ...facts }));
+  }
+
+  /**
+   * Makes an image active of what is staged.
+   * @param notes what it then notes of itself
+   * @throws {ImageStatusConflict} {@link ImageGone}
+   */
+  async importStaged(id: string, notes: Pick<ImageNotes, "internal" | "stores">): Promise<void> {
     const { files } = this.#options;
-    if (!this.table.change(id, ["queued"], { status: "saving" })) {
-      throw new ImageNotQueued(this.table.get(id)?.status ?? "deleted");
+    const image = this.table.get(id);
+    const staged = image?.staged;
+    if (!staged || !this.table.change(id, ["uploading"], { status: "importing" })) {
+      throw new ImageStatusConflict(image?.status ?? "deleted", "importing");
     }
-    const incoming = join(this.#incoming, id);
     try {
-      await this.#sweep();
-      const { counted, content } = this.#counting(bytes);
-      await files.writeBytes(incoming, counted);
-      await files.rename(incoming, this.#file(id));
-      if (!this.table.change(id, ["saving"], { status: "active", ...content() })) {
-        await files.remove(this.#file(id));
-        throw new ImageGone(
-          `Image ${id} could not be found after upload. The image may have been deleted during the upload.`,
-        );
-      }
+      await files.rename(this.#staged(id), this.#file(id));
     } catch (error) {
-      this.table.change(id, ["saving"], { status: "queued", ...NO_CONTENT });
-      await files.remove(incoming).catch(() => {});
-      const full = error instanceof FileFailure && ["ENOSPC", "EDQUOT"].includes(error.code);
-      throw full ? new ImageTooLarge("There is not enough disk space on the image storage media.") : error;
+      this.table.change(id, ["importing"], { status: "queued", staged: null, ...NO_CONTENT });
+      throw error;
+    }
+    if (!this.table.change(id, ["importing"], { status: "active", staged: null, ...staged, ...notes })) {
+      await files.remove(this.#file(id));
+      throw gone(id);
     }
   }
 
@@ -109,44 +146,16 @@ export class ImageStore {
     const { sql, files, logger } = this.#options;
     this.table.remove(id);
     sql.afterCommit(() => {
-      files.remove(this.#file(id)).catch((error: unknown) => {
-        logger.warn("the bytes of a deleted image stay until the next start", { image: id, err: error });
-      });
+      for (const file of [this.#file(id), this.#staged(id)]) {
+        files.remove(file).catch((error: unknown) => {
+          logger.warn("the bytes of a deleted image stay until the next start", { image: id, err: error });
+        });
+      }
     });
   }
 
-  get #incoming(): string {
-    return join(this.#options.folder, "incoming");
-  }
-
-  #file(id: string): string {
-    return join(this.#options.folder, id.toLowerCase());
-  }
-
-  #counting(bytes: Bytes) {
-    const { digests, sizeCap = SIZE_CAP } = this.#options;
-    const md5 = digests.running("md5");
-    const sha512 = digests.running("sha512");
-    let size = 0;
-    async function* counted(): AsyncGenerator<Uint8Array> {
-      for await (const part of bytes) {
-        size += part.length;
-        if (size > sizeCap) {
-          throw new ImageTooLarge(`Denying attempt to upload image larger than ${sizeCap} bytes.`);
-        }
-        md5.update(part);
-        sha512.update(part);
-        yield part;
-      }
-    }
-    return {
-      counted: counted(),
-      content: () => ({ size, checksum: md5.hex(), hash: sha512.hex() }),
-    };
-  }
-
-  /** Once, when it succeeds: the next upload tries again. */
-  #sweep(): Promise<void> {
+  /** Removes what a killed process has left. Once, when it succeeds: the next upload tries again. */
+  sweep(): Promise<void> {
     this.#swept ??= this.#removeLeftovers().catch((error: unknown) => {
       this.#swept = undefined;
       throw error;
@@ -154,14 +163,101 @@ export class ImageStore {
     return this.#swept;
   }
 
-  /** What no active image has, and what was coming when the process before was killed. */
+  async #take(
+    id: string,
+    bytes: Bytes,
+    during: "saving" | "uploading" | "importing",
+    file: string,
+    done: (content: ImageContent) => Parameters<ImageTable["change"]>[2],
+  ): Promise<void> {
+    const { files } = this.#options;
+    if (!this.table.change(id, ["queued"], { status: during })) {
+      throw new ImageStatusConflict(this.table.get(id)?.status ?? "deleted", during);
+    }
+    const incoming = join(this.#incoming, id);
+    try {
+      await this.sweep();
+      const { counted, content } = this.#counting(bytes);
+      await files.writeBytes(incoming, counted);
+      await files.makeFolder(dirname(file));
+      await files.rename(incoming, file);
+      if (!this.table.change(id, [during], done(content(this.table.get(id)?.diskFormat ?? null)))) {
+        await files.remove(file);
+        throw gone(id);
+      }
+    } catch (error) {
+      this.table.change(id, [during], { status: "queued", staged: null, ...NO_CONTENT });
+      await files.remove(incoming).catch(() => {});
+      const full = error instanceof FileFailure && ["ENOSPC", "EDQUOT"].includes(error.code);
+      throw full ? new ImageTooLarge("There is not enough disk space on the image storage media.") : error;
+    }
+  }
+
+  get #incoming(): string {
+    return join(this.#options.folder, "incoming");
+  }
+
+  get #staging(): string {
+    return join(this.#options.folder, STAGING);
+  }
+
+  #file(id: string): string {
+    return join(this.#options.folder, id.toLowerCase());
+  }
+
+  #staged(id: string): string {
+    return join(this.#staging, id.toLowerCase());
+  }
+
+  #counting(bytes: Bytes) {
+    const { digests, sizeCap = SIZE_CAP } = this.#options;
+    const md5 = digests.running("md5");
+    const sha512 = digests.running("sha512");
+    const virtual = new VirtualSize();
+    let size = 0;
+    async function* counted(): AsyncGenerator<Uint8Array> {
+      for await (const part of bytes) {
+        size += part.length;
+        if (size > sizeCap) {
+          throw new ImageTooLarge(`Denying attempt to upload image larger than ${sizeCap} bytes.`);
+        }
+        virtual.update(part);
+        md5.update(part);
+        sha512.update(part);
+        yield part;
+      }
+    }
+    return {
+      counted: counted(),
+      content: (diskFormat: string | null): ImageContent => ({
+        size,
+        virtualSize: virtual.of(diskFormat, size),
+        checksum: md5.hex(),
+        hash: sha512.hex(),
+      }),
+    };
+  }
+
+  /** What no whole image has, what nobody can import, and what was coming when the process before was killed. */
   async #removeLeftovers(): Promise<void> {
     const { files, folder } = this.#options;
     await files.remove(this.#incoming);
+    for (const name of await files.list(this.#staging)) {
+      if (this.table.get(name)?.staged == null) {
+        await files.remove(join(this.#staging, name));
+      }
+    }
     for (const name of await files.list(folder)) {
-      if (this.table.get(name)?.status !== "active") {
+      const status = this.table.get(name)?.status;
+      if (name !== STAGING && (status === undefined || !WHOLE.includes(status))) {
         await files.remove(join(folder, name));
       }
     }
   }
+}
+
+function gone(id: string): ImageGone {
+  return new ImageGone(
+    `Image ${id} could not be found after upload. The image may have been deleted during the upload.`,
+  );
 }

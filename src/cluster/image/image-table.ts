@@ -2,7 +2,16 @@ import type { Clock } from "../../runtime/clock.js";
 import { applySchema } from "../store/schema/apply-schema.js";
 import type { Sql, SqlRow } from "../store/sql.js";
 import { IMAGE_SCHEMA } from "./image-tables.js";
-import { BASE, type Image, type ImageContent, type ImageFacts, type ImageStatus, NO_CONTENT } from "./images.js";
+import {
+  BASE,
+  type Image,
+  type ImageContent,
+  type ImageFacts,
+  type ImageNotes,
+  type ImageStatus,
+  NO_CONTENT,
+  NO_NOTES,
+} from "./images.js";
 
 /** What is known of each image; {@link BASE} is one of them. */
 export class ImageTable {
@@ -31,7 +40,7 @@ export class ImageTable {
   /** @throws {DuplicateRecord} */
   add(id: string, facts: ImageFacts): Image {
     const now = this.#clock.now();
-    const content = { ...NO_CONTENT, ...facts, createdAt: now, updatedAt: now };
+    const content = { ...NO_CONTENT, ...NO_NOTES, ...facts, createdAt: now, updatedAt: now };
     const text = JSON.stringify(content);
     this.#sql.run("INSERT INTO images (id, status, content) VALUES (?, 'queued', ?)", id.toLowerCase(), text);
     return { id, status: "queued", ...content };
@@ -41,7 +50,7 @@ export class ImageTable {
   change(
     id: string,
     from: readonly ImageStatus[],
-    { status, ...changes }: Partial<ImageFacts & ImageContent> & { readonly status?: ImageStatus },
+    { status, ...changes }: Partial<ImageFacts & ImageContent & ImageNotes> & { readonly status?: ImageStatus },
   ): boolean {
     return this.#sql.transaction(() => {
       const found = this.get(id);
@@ -61,5 +70,5 @@ export class ImageTable {
 }
 
 function imageOf([id, status, content]: SqlRow): Image {
-  return { ...JSON.parse(String(content)), id: String(id), status: String(status) } as Image;
+  return { ...NO_NOTES, ...JSON.parse(String(content)), id: String(id), status: String(status) } as Image;
 }

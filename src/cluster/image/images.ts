@@ -1,7 +1,8 @@
-import { isoSeconds } from "../http/times.js";
-
-/** `queued`: without bytes yet; `saving`: they come; `active`: all are there. */
-export type ImageStatus = "queued" | "saving" | "active";
+/**
+ * `queued`: without bytes yet; `saving`: they come; `uploading`: they come, or have come, to the staging area; `importing`: they
+ * leave it; `active`: all are there; `deactivated`: they are, for administrators only.
+ */
+export type ImageStatus = "queued" | "saving" | "uploading" | "importing" | "active" | "deactivated";
 
 /** What its owner says of an image. */
 export interface ImageFacts {
@@ -35,7 +36,17 @@ export interface ImageContent {
   readonly hash: string | null;
 }
 
-export interface Image extends ImageFacts, ImageContent {
+/** What the service notes for itself. */
+export interface ImageNotes {
+  /** What the bytes in the staging area are; null: not all are there. */
+  readonly staged: ImageContent | null;
+  /** Members that the service alone sets: `os_glance_…`. */
+  readonly internal: Readonly<Record<string, string>>;
+  /** Ids of the stores that its bytes are in; empty: in the default one, if there are any. */
+  readonly stores: readonly string[];
+}
+
+export interface Image extends ImageFacts, ImageContent, ImageNotes {
   readonly id: string;
   readonly status: ImageStatus;
   /** Milliseconds since the epoch. */
@@ -44,6 +55,9 @@ export interface Image extends ImageFacts, ImageContent {
 }
 
 export const NO_CONTENT: ImageContent = { size: null, virtualSize: null, checksum: null, hash: null };
+
+/** Images of earlier releases have none. */
+export const NO_NOTES: ImageNotes = { staged: null, internal: {}, stores: [] };
 
 export const PLAIN: ImageFacts = {
   name: null,
@@ -64,6 +78,7 @@ const LONG_AGO = Date.UTC(2024, 0, 1);
 /** What every cloud has. It has no bytes: hypervisors that boot nothing do not ask for any. */
 export const BASE: Image = {
   ...PLAIN,
+  ...NO_NOTES,
   id: "c0ffee00-0000-4000-8000-000000000001",
   name: "cirros",
   status: "active",
@@ -78,31 +93,3 @@ export const BASE: Image = {
   createdAt: LONG_AGO,
   updatedAt: LONG_AGO,
 };
-
-export function imageView(image: Image): Readonly<Record<string, unknown>> {
-  return {
-    ...image.properties,
-    id: image.id,
-    name: image.name,
-    status: image.status,
-    visibility: image.visibility,
-    protected: image.protected,
-    container_format: image.containerFormat,
-    disk_format: image.diskFormat,
-    size: image.size,
-    virtual_size: image.virtualSize,
-    min_disk: image.minDisk,
-    min_ram: image.minRam,
-    owner: image.owner,
-    os_hidden: image.hidden,
-    checksum: image.checksum,
-    os_hash_algo: image.hash === null ? null : "sha512",
-    os_hash_value: image.hash,
-    tags: image.tags,
-    created_at: isoSeconds(image.createdAt),
-    updated_at: isoSeconds(image.updatedAt),
-    self: `/v2/images/${image.id}`,
-    file: `/v2/images/${image.id}/file`,
-    schema: "/v2/schemas/image",
-  };
-}

@@ -1,7 +1,15 @@
 import { type Instance, imagePropertiesOf } from "../../records/index.js";
 import type { Random } from "../../runtime/random.js";
+import type { Credentials } from "../credentials.js";
 import type { ImageStore } from "./image-store.js";
+import { sees } from "./images/find-image.js";
 import { BASE, type Image, PLAIN } from "./images.js";
+
+/** What servers need of an image. */
+export interface ServerImage extends Pick<Image, "id" | "status" | "size" | "minDisk" | "minRam"> {
+  /** What a server notes of it. */
+  readonly noted: Readonly<Record<string, string>>;
+}
 
 /** What the Compute API asks the Image service for, in the same transaction. */
 export class ServerImages {
@@ -13,31 +21,18 @@ export class ServerImages {
     this.#random = random;
   }
 
-  /** Undefined: there is no such image. */
-  find(id: string): Pick<Image, "status"> | undefined {
-    return this.#store.table.get(id);
-  }
-
-  /** What a server notes of its image; undefined: there is no such image. */
-  properties(id: string): Readonly<Record<string, string>> | undefined {
-    const image = this.#store.table.get(id);
-    if (image === undefined || image === BASE) {
-      return image?.properties;
-    }
-    const { diskFormat, containerFormat, minDisk, minRam } = image;
-    return {
-      ...image.properties,
-      ...(diskFormat === null ? {} : { disk_format: diskFormat }),
-      ...(containerFormat === null ? {} : { container_format: containerFormat }),
-      min_disk: String(minDisk),
-      min_ram: String(minRam),
-    };
+  /** Undefined: there is none that the caller sees. */
+  find(id: string, caller: Credentials): ServerImage | undefined {
+    const { table, members } = this.#store;
+    const image = table.get(id);
+    const isMember = caller.projectId !== null && members.get(id, caller.projectId) !== undefined;
+    return image && sees(caller, image, isMember) ? { ...image, noted: notedOf(image) } : undefined;
   }
 
   /** An image without bytes yet, which the agent will send. Returns its id. */
   addSnapshot(instance: Instance, name: string, metadata: Readonly<Record<string, string>> = {}): string {
     const id = this.#random.uuid();
-    const { disk_format, container_format, min_disk: _disk, min_ram: _ram, ...inherited } = imagePropertiesOf(instance);
+    const { disk_format, container_format, min_disk: _disk, min_ram, ...inherited } = imagePropertiesOf(instance);
     this.#store.table.add(id, {
       ...PLAIN,
       name,
@@ -46,6 +41,7 @@ export class ServerImages {
       diskFormat: disk_format ?? "qcow2",
       containerFormat: container_format ?? "bare",
       minDisk: instance.flavor.rootGb,
+      minRam: Number(min_ram) || 0,
       properties: {
         ...inherited,
         base_image_ref: instance.imageRef,
@@ -63,4 +59,18 @@ export class ServerImages {
   remove(id: string): void {
     this.#store.remove(id);
   }
+}
+
+function notedOf(image: Image): Readonly<Record<string, string>> {
+  if (image === BASE) {
+    return image.properties;
+  }
+  const { diskFormat, containerFormat, minDisk, minRam } = image;
+  return {
+    ...image.properties,
+    ...(diskFormat === null ? {} : { disk_format: diskFormat }),
+    ...(containerFormat === null ? {} : { container_format: containerFormat }),
+    min_disk: String(minDisk),
+    min_ram: String(minRam),
+  };
 }

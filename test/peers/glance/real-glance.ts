@@ -28,7 +28,16 @@ export interface RealGlance {
   readonly project: string;
   /** A request of an administrator to Glance. */
   request(method: string, path: string, body?: unknown): Promise<Response>;
+  /** A new project with one user of its name, who is a member of it. */
+  addProject(name: string): Promise<ProjectToken>;
+  /** The administrator's project. */
+  readonly own: ProjectToken;
   stop(): Promise<void>;
+}
+
+export interface ProjectToken {
+  readonly project: string;
+  readonly token: string;
 }
 
 const ADMIN = { user: "admin", password: "secret", project: "admin" } as const;
@@ -64,7 +73,8 @@ export async function startRealGlance(): Promise<RealGlance> {
       OS_KEYSTONE_CONFIG_FILES: keystoneConf,
     });
     await answers(keystone, [200], identity, join(state, "keystone.log"));
-    const token = await tokenOf(keystone);
+    const own = await tokenOf(keystone, ADMIN);
+    const { token } = own;
     await register(keystone, token, glance);
     const images = start("glance-api", ["--config-file", glanceConf]);
     await answers(`${glance}/v2/images`, [401], images, join(state, "glance.log"));
@@ -74,7 +84,8 @@ export async function startRealGlance(): Promise<RealGlance> {
         headers: { "x-auth-token": token, "content-type": "application/json" },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-    return { keystone, glance, ...ADMIN, request, stop };
+    const add = (name: string) => addProject(keystone, token, name);
+    return { keystone, glance, ...ADMIN, request, addProject: add, own, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -82,7 +93,7 @@ export async function startRealGlance(): Promise<RealGlance> {
 }
 
 async function writeConfigs(state: string, keystone: string, glance: string): Promise<void> {
-  for (const folder of ["fernet", "images", "locks"]) {
+  for (const folder of ["fernet", "images", "locks", "staging"]) {
     await mkdir(join(state, folder), { mode: 0o700 });
   }
   await writeFile(
@@ -105,6 +116,7 @@ enabled = false
 bind_host = 127.0.0.1
 bind_port = ${new URL(glance).port}
 workers = 0
+node_staging_uri = file://${state}/staging
 log_file = ${state}/glance.log
 [database]
 connection = sqlite:///${state}/glance.sqlite
@@ -130,14 +142,36 @@ config_file = /etc/glance/glance-api-paste.ini
   );
 }
 
-async function tokenOf(keystone: string): Promise<string> {
+interface Login {
+  readonly user: string;
+  readonly password: string;
+  readonly project: string;
+}
+
+async function tokenOf(keystone: string, login: Login): Promise<ProjectToken> {
   const domain = { id: "default" };
-  const password = { user: { name: ADMIN.user, domain, password: ADMIN.password } };
-  const scope = { project: { name: ADMIN.project, domain } };
+  const password = { user: { name: login.user, domain, password: login.password } };
+  const scope = { project: { name: login.project, domain } };
   const answer = await post(`${keystone}/auth/tokens`, {
     auth: { identity: { methods: ["password"], password }, scope },
   });
-  return answer.headers.get("x-subject-token") ?? "";
+  const { token } = (await answer.json()) as { readonly token: { readonly project: { readonly id: string } } };
+  return { project: token.project.id, token: answer.headers.get("x-subject-token") ?? "" };
+}
+
+async function addProject(keystone: string, token: string, name: string): Promise<ProjectToken> {
+  const idOf = async (answer: Response, key: string) =>
+    ((await answer.json()) as Readonly<Record<string, { readonly id: string }>>)[key]?.id ?? "";
+  const of = { name, domain_id: "default" };
+  const project = await idOf(await post(`${keystone}/projects`, { project: of }, token), "project");
+  const user = await idOf(await post(`${keystone}/users`, { user: { ...of, password: name } }, token), "user");
+  const headers = { "x-auth-token": token };
+  const { roles } = (await (await fetch(`${keystone}/roles?name=member`, { headers })).json()) as {
+    readonly roles: readonly { readonly id: string }[];
+  };
+  const grant = `${keystone}/projects/${project}/users/${user}/roles/${roles[0]?.id}`;
+  await fetch(grant, { method: "PUT", headers });
+  return tokenOf(keystone, { user: name, password: name, project: name });
 }
 
 /** Puts Glance into the catalog. */

@@ -43,7 +43,7 @@ export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
         throw badRequest("Duplicate images in request");
       }
       findAggregate(deps, call);
-      const unknown = cache.find(({ id }) => deps.images.find(id) === undefined);
+      const unknown = cache.find(({ id }) => deps.images.find(id, call.credentials) === undefined);
       if (unknown) {
         throw badRequest(`Image ${unknown.id} could not be found.`);
       }

@@ -28,7 +28,7 @@ export interface ComputeDeps {
   readonly serviceDownTime: number;
   /** Seconds that a deleted server can be restored; 0: not at all. `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval: number;
-  readonly images: Pick<ServerImages, "find" | "properties" | "addSnapshot" | "remove">;
+  readonly images: Pick<ServerImages, "find" | "addSnapshot" | "remove">;
   readonly projectExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { Query } from "../../http/query.js";
-import { pythonRepr, pythonStr } from "../../python/plain-repr.js";
+import { instancePathOf, reportedError, schemaWords } from "../../http/schema-words.js";
+import { pythonStr } from "../../python/plain-repr.js";
 import { Fault } from "./fault.js";
 import { FORMATS, INVALID_NAME } from "./formats.js";
 
@@ -86,82 +87,18 @@ export class SchemaValidator {
 
 type Input = "field/attribute" | "query parameters";
 
-/** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
 function describe(errors: readonly ErrorObject[], value: unknown, what: Input): string {
-  const whole = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
-  const best = nearest(whole.length > 0 ? whole : errors);
+  const best = reportedError(errors);
   if (!best) {
     return "Malformed request body";
   }
-  const path = pathOf(best);
+  const path = instancePathOf(best);
   if (best.keyword === "format" && best.params.format === "name") {
     return INVALID_NAME;
   }
-  const same = errors.filter((error) => error.keyword === best.keyword && error.instancePath === best.instancePath);
-  const message = wording(best, same);
+  const message = schemaWords(best, errors);
   const field = what === "field/attribute" ? path.at(-1) : path[0];
   return field === undefined
     ? message
     : `Invalid input for ${what} ${field}. Value: ${pythonStr(best.data ?? value)}. ${message}`;
-}
-
-/** The first of those nearest to the root; there may be thousands. */
-function nearest(errors: readonly ErrorObject[]): ErrorObject | undefined {
-  let best: ErrorObject | undefined;
-  let depth = Number.POSITIVE_INFINITY;
-  for (const error of errors) {
-    const { length } = pathOf(error);
-    if (length < depth) {
-      [best, depth] = [error, length];
-    }
-  }
-  return best;
-}
-
-function pathOf({ instancePath }: ErrorObject): string[] {
-  return instancePath
-    .split("/")
-    .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-function wording(error: ErrorObject, same: readonly ErrorObject[]): string {
-  const { data, params, schema } = error;
-  const found = pythonRepr(data);
-  switch (error.keyword) {
-    case "required":
-      return `${pythonRepr(params.missingProperty)} is a required property`;
-    case "additionalProperties": {
-      const names = [...new Set(same.map((one) => pythonRepr(one.params.additionalProperty)))];
-      return `Additional properties are not allowed (${names.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
-    }
-    case "type":
-      return `${found} is not of type ${[schema].flat().map(pythonRepr).join(", ")}`;
-    case "enum":
-      return `${found} is not one of ${pythonRepr(schema)}`;
-    case "pattern":
-      return `${found} does not match ${pythonRepr(schema)}`;
-    case "format":
-      return `${found} is not a ${pythonRepr(schema)}`;
-    case "minLength":
-    case "minItems":
-      return `${found} is too short`;
-    case "maxLength":
-    case "maxItems":
-      return `${found} is too long`;
-    case "uniqueItems":
-      return `${found} has non-unique elements`;
-    case "minimum":
-    case "minimumNumber":
-      return `${found} is less than the minimum of ${pythonRepr(schema)}`;
-    case "maximum":
-    case "maximumNumber":
-      return `${found} is greater than the maximum of ${pythonRepr(schema)}`;
-    case "minProperties":
-      return `${found} does not have enough properties`;
-    case "maxProperties":
-      return `${found} has too many properties`;
-    default:
-      return `${found} is not valid under any of the given schemas`;
-  }
 }

@@ -26,8 +26,8 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   const count = readCount(server);
   const destination = readDestination(deps, call, server);
   refuseUnsupported(call, body, count);
-  const { imageRef, imageProperties } = readImage(deps, server);
   const flavor = readFlavor(deps, call, server);
+  const { imageRef, imageProperties } = readImage(deps, call, server, flavor);
   refuseUnhonoured(flavor, imageProperties);
   const projectId = call.credentials.projectId;
   if (projectId === null) {
@@ -146,11 +146,16 @@ function readCount({ min_count: min = 1, max_count: max = min }: CreateBody["ser
   return Number(max);
 }
 
-function readImage(deps: ComputeDeps, { imageRef }: CreateBody["server"]): Pick<Draft, "imageRef" | "imageProperties"> {
+function readImage(
+  deps: ComputeDeps,
+  call: Call,
+  { imageRef }: CreateBody["server"],
+  flavor: Flavor,
+): Pick<Draft, "imageRef" | "imageProperties"> {
   if (imageRef === undefined || imageRef === "") {
     throw badRequest("Missing imageRef attribute");
   }
-  return { imageRef, imageProperties: imageToUse(deps, imageRef, "Can not find requested image") };
+  return { imageRef, imageProperties: imageToUse(deps, call, imageRef, "Can not find requested image", flavor) };
 }
 
 /** Takes ids, and links by their last part. */

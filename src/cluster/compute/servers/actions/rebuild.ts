@@ -93,7 +93,7 @@ export const rebuild: ServerAction = {
     refuseLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
     const host = requireHost(instance);
-    const properties = imageToUse(deps, wanted.imageRef, "Cannot find image for rebuild");
+    const properties = imageToUse(deps, call, wanted.imageRef, "Cannot find image for rebuild", instance.flavor);
     refuseUnhonoured(instance.flavor, properties);
     refuseOtherCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);

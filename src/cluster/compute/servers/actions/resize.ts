@@ -4,6 +4,7 @@ import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/find-flavor.js";
 import { findInstance, refuseLocked } from "../find-server.js";
+import { refuseSmaller } from "../image-to-use.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
 import { USER_WISHES, type UserWishes, wishedChanges } from "../user-wishes.js";
 import { begin } from "./agent-action.js";
@@ -60,7 +61,9 @@ export const resize: ServerAction = {
     if (same) {
       throw badRequest("When resizing, instances must change flavor!");
     }
-    refuseUnhonoured(flavor, imagePropertiesOf(instance));
+    const image = imagePropertiesOf(instance);
+    refuseSmaller(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
+    refuseUnhonoured(flavor, image);
     begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(wanted) }, "resize");
     store.tasks.add({
       kind: "migrate_server",

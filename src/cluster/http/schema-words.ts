@@ -1,0 +1,73 @@
+import type { ErrorObject } from "ajv";
+import { pythonRepr } from "../python/plain-repr.js";
+
+/** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
+export function reportedError(errors: readonly ErrorObject[]): ErrorObject | undefined {
+  const whole = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
+  return nearest(whole.length > 0 ? whole : errors);
+}
+
+/** The first of those nearest to the root; there may be thousands. */
+function nearest(errors: readonly ErrorObject[]): ErrorObject | undefined {
+  let best: ErrorObject | undefined;
+  let depth = Number.POSITIVE_INFINITY;
+  for (const error of errors) {
+    const { length } = instancePathOf(error);
+    if (length < depth) {
+      [best, depth] = [error, length];
+    }
+  }
+  return best;
+}
+
+export function instancePathOf({ instancePath }: ErrorObject): string[] {
+  return instancePath
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** What Python's jsonschema says of an error. @param errors all of them: members that are too many are named together */
+export function schemaWords(error: ErrorObject, errors: readonly ErrorObject[]): string {
+  const { data, params, schema } = error;
+  const found = pythonRepr(data);
+  switch (error.keyword) {
+    case "required":
+      return `${pythonRepr(params.missingProperty)} is a required property`;
+    case "additionalProperties": {
+      const same = errors.filter(
+        ({ keyword, instancePath }) => keyword === error.keyword && instancePath === error.instancePath,
+      );
+      const names = [...new Set(same.map((one) => pythonRepr(one.params.additionalProperty)))];
+      return `Additional properties are not allowed (${names.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
+    }
+    case "type":
+      return `${found} is not of type ${[schema].flat().map(pythonRepr).join(", ")}`;
+    case "enum":
+      return `${found} is not one of ${pythonRepr(schema)}`;
+    case "pattern":
+      return `${found} does not match ${pythonRepr(schema)}`;
+    case "format":
+      return `${found} is not a ${pythonRepr(schema)}`;
+    case "minLength":
+    case "minItems":
+      return `${found} is too short`;
+    case "maxLength":
+    case "maxItems":
+      return `${found} is too long`;
+    case "uniqueItems":
+      return `${found} has non-unique elements`;
+    case "minimum":
+    case "minimumNumber":
+      return `${found} is less than the minimum of ${pythonRepr(schema)}`;
+    case "maximum":
+    case "maximumNumber":
+      return `${found} is greater than the maximum of ${pythonRepr(schema)}`;
+    case "minProperties":
+      return `${found} does not have enough properties`;
+    case "maxProperties":
+      return `${found} has too many properties`;
+    default:
+      return `${found} is not valid under any of the given schemas`;
+  }
+}

@@ -1,0 +1,84 @@
+import type { Credentials } from "../../credentials.js";
+import { forbidden } from "./fault.js";
+
+/** How a caller's project stands to a thing: it owns it, it is a member of it, or all see it. */
+type Relation = "owner" | "member" | "public" | "community" | "shared";
+
+/** For administrators, and for those who have the role in a project of which one of the relations holds. */
+interface Rule {
+  readonly role?: "reader" | "member";
+  readonly where?: readonly Relation[];
+}
+
+const ADMIN: Rule = {};
+const OWNER: Rule = { role: "member", where: ["owner"] };
+const OWNER_OR_MEMBER: Rule = { role: "reader", where: ["owner", "member"] };
+
+/** Glance's default policies. */
+const RULES = {
+  add_image: OWNER,
+  get_images: { role: "reader" },
+  get_image: { role: "reader", where: ["owner", "member", "community", "public", "shared"] },
+  download_image: { role: "member", where: ["owner", "member", "community", "public", "shared"] },
+  modify_image: OWNER,
+  upload_image: OWNER,
+  delete_image: OWNER,
+  publicize_image: ADMIN,
+  communitize_image: OWNER,
+  deactivate: OWNER,
+  reactivate: OWNER,
+  add_member: OWNER,
+  get_member: OWNER_OR_MEMBER,
+  get_members: OWNER_OR_MEMBER,
+  modify_member: { role: "member", where: ["member"] },
+  delete_member: OWNER,
+  copy_image: ADMIN,
+  delete_image_location: OWNER,
+  stores_info_detail: ADMIN,
+  get_metadef: { role: "reader", where: ["owner", "public"] },
+  modify_metadef: ADMIN,
+} as const satisfies Readonly<Record<string, Rule>>;
+
+export type RuleName = keyof typeof RULES;
+
+/** What a rule is asked of. */
+export interface Target {
+  readonly owner: string | null;
+  readonly visibility: string;
+  /** The caller's project is a member of it. */
+  readonly isMember?: boolean;
+}
+
+export function may(caller: Credentials, name: RuleName, target?: Target): boolean {
+  const { role, where }: Rule = RULES[name];
+  if (caller.roles.includes("admin")) {
+    return true;
+  }
+  if (role === undefined || !has(caller, role)) {
+    return false;
+  }
+  return where === undefined || (target !== undefined && where.some((relation) => holds(caller, relation, target)));
+}
+
+/** @throws {ImageFault} 403 */
+export function requirePolicy(caller: Credentials, name: RuleName, target?: Target): void {
+  if (!may(caller, name, target)) {
+    throw forbidden(`You are not authorized to complete ${name} action.`);
+  }
+}
+
+/** Who may write may read. */
+function has({ roles }: Credentials, role: "reader" | "member"): boolean {
+  return roles.includes(role) || (role === "reader" && roles.includes("member"));
+}
+
+function holds({ projectId }: Credentials, relation: Relation, target: Target): boolean {
+  switch (relation) {
+    case "owner":
+      return projectId !== null && target.owner === projectId;
+    case "member":
+      return target.isMember === true;
+    default:
+      return target.visibility === relation;
+  }
+}

@@ -1,0 +1,93 @@
+import { BYTES, type ServiceRequest, type ServiceResponse } from "../../../runtime/service.js";
+import type { Bytes } from "../../../runtime/transfers.js";
+import { type ImageCall, NO_CONTENT } from "../api/call.js";
+import { badRequest, conflict, forbidden, ImageFault, tooLarge } from "../api/fault.js";
+import { requirePolicy } from "../api/policy.js";
+import { ImageGone, ImageStatusConflict, ImageTooLarge } from "../image-store.js";
+import { findImage, findOwnImage } from "../images/find-image.js";
+import type { Image } from "../images.js";
+import { uploadStore } from "../stores.js";
+
+/** GET /v2/images/{id}/file: 204 without bytes. @throws {ImageFault} 403, 404 */
+export async function download(call: ImageCall): Promise<ServiceResponse> {
+  const { image, target } = findImage(call);
+  requirePolicy(call.caller, "download_image", target);
+  if (image.status === "deactivated" && !call.isAdmin) {
+    throw forbidden("The requested image has been deactivated. Image data download is forbidden.");
+  }
+  const isWhole = image.status === "active" || image.status === "deactivated";
+  const bytes = isWhole ? await call.store.read(image.id) : undefined;
+  if (bytes === undefined) {
+    return NO_CONTENT;
+  }
+  return {
+    status: 200,
+    headers: {
+      "content-type": BYTES,
+      "content-length": String(image.size),
+      ...(image.checksum === null ? {} : { "content-md5": image.checksum }),
+    },
+    body: "",
+    bytes,
+  };
+}
+
+/** PUT /v2/images/{id}/file: all of the bytes, or none. @throws {ImageFault} 400, 403, 404, 409, 410, 413, 415 */
+export async function upload(call: ImageCall): Promise<ServiceResponse> {
+  const image = findOwnImage(call, "upload_image");
+  const bytes = bytesOf(call.request);
+  if (image.status === "queued") {
+    refuseUnformatted(image);
+  }
+  const stores = uploadStore(call.request.headers["x-image-meta-store"]);
+  await orFault(call.store.write(image.id, bytes, stores));
+  return NO_CONTENT;
+}
+
+/** PUT /v2/images/{id}/stage: all of the bytes, or none. @throws {ImageFault} 403, 404, 409, 410, 413, 415 */
+export async function stage(call: ImageCall): Promise<ServiceResponse> {
+  const image = findOwnImage(call, "modify_image");
+  const bytes = bytesOf(call.request);
+  await orFault(call.store.stage(image.id, bytes));
+  return NO_CONTENT;
+}
+
+/** @throws {ImageFault} 415 */
+function bytesOf({ bytes, headers }: ServiceRequest): Bytes {
+  const type = headers["content-type"] ?? "";
+  if (bytes === undefined && type !== BYTES) {
+    throw new ImageFault(415, `The request media type ${type} is not supported by this server: ${BYTES} is.`);
+  }
+  return bytes ?? nothing();
+}
+
+function refuseUnformatted({ diskFormat, containerFormat }: Image): void {
+  const missing = [
+    ...(diskFormat === null ? ["disk_format"] : []),
+    ...(containerFormat === null ? ["container_format"] : []),
+  ];
+  if (missing.length > 0) {
+    const what = missing.length === 1 ? "Property" : "Properties";
+    throw badRequest(`${what} ${missing.join(", ")} must be set prior to saving data.`);
+  }
+}
+
+/** @throws {ImageFault} 409, 410, 413 what else the work throws */
+async function orFault(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof ImageStatusConflict) {
+      throw conflict(error.message);
+    }
+    if (error instanceof ImageTooLarge) {
+      throw tooLarge(error.message);
+    }
+    if (error instanceof ImageGone) {
+      throw new ImageFault(410, error.message);
+    }
+    throw error;
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

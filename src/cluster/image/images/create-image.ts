@@ -1,0 +1,68 @@
+import { DuplicateRecord } from "../../../conductor/errors.js";
+import type { ServiceResponse } from "../../../runtime/service.js";
+import { json, withHeaders } from "../../http/responses.js";
+import type { ImageCall } from "../api/call.js";
+import { conflict, forbidden } from "../api/fault.js";
+import { may, requirePolicy, type Target } from "../api/policy.js";
+import { IMPORT_METHODS } from "../data/import-methods.js";
+import { BASE, type ImageFacts, PLAIN } from "../images.js";
+import { STORE_IDS } from "../stores.js";
+import { checkMembers, checkQuotas, refuseReserved, withValue } from "./attributes.js";
+import { imageView } from "./image-view.js";
+
+/** POST /v2/images. @throws {ImageFault} 400, 403, 409, 413 */
+export function createImage(call: ImageCall): ServiceResponse {
+  const { store, random, caller, request } = call;
+  const body = call.object();
+  checkMembers(body);
+  const { id: wanted, ...members } = body;
+  const facts = newFacts(members, { ...PLAIN, owner: caller.projectId });
+  mayCreate(call, facts);
+  checkQuotas(facts);
+  const id = wanted === undefined ? random.uuid() : String(wanted).toLowerCase();
+  if (id === BASE.id) {
+    throw taken(id);
+  }
+  try {
+    const image = store.table.add(id, facts);
+    return withHeaders(json(201, imageView(image)), {
+      location: `${request.baseUrl}/v2/images/${id}`,
+      "openstack-image-import-methods": IMPORT_METHODS.join(","),
+      "openstack-image-store-ids": STORE_IDS.join(","),
+    });
+  } catch (error) {
+    throw error instanceof DuplicateRecord ? taken(id) : error;
+  }
+}
+
+function newFacts(members: Readonly<Record<string, unknown>>, plain: ImageFacts): ImageFacts {
+  let facts = plain;
+  for (const [name, value] of Object.entries(members)) {
+    refuseReserved(name);
+    if (name === "locations") {
+      throw forbidden(`Attribute '${name}' is reserved.`);
+    }
+    facts = withValue(facts, name, value);
+  }
+  return facts;
+}
+
+function mayCreate({ caller }: ImageCall, { owner, visibility }: ImageFacts): void {
+  const target: Target = { owner, visibility };
+  if (!may(caller, "add_image", target) && owner !== caller.projectId) {
+    throw forbidden(`You are not permitted to create images owned by '${owner}'.`);
+  }
+  requirePolicy(caller, "add_image", target);
+  checkVisibility(caller, target);
+}
+
+/** Who may give an image a visibility that others see. @throws {ImageFault} 403 */
+export function checkVisibility(caller: ImageCall["caller"], target: Target): void {
+  if (target.visibility === "public") {
+    requirePolicy(caller, "publicize_image", target);
+  } else if (target.visibility === "community") {
+    requirePolicy(caller, "communitize_image", target);
+  }
+}
+
+const taken = (id: string) => conflict(`Image ID ${id} already exists!`);

@@ -1,0 +1,135 @@
+import type { ServiceResponse } from "../../../runtime/service.js";
+import { isObject } from "../../http/json.js";
+import { json, withHeaders } from "../../http/responses.js";
+import { isoSeconds } from "../../http/times.js";
+import { type ImageCall, NO_CONTENT } from "../api/call.js";
+import { notFound } from "../api/fault.js";
+import { checkObject } from "../api/validate.js";
+import { ASSOCIATION, type KindOfEntry, OBJECT, PROPERTY, TAG } from "./entry-kinds.js";
+import { findNamespace, isOpen, requireWriter } from "./find-namespace.js";
+import { associationsOf, objectsOf, propertiesOf, tagsOf } from "./list-entries.js";
+import { NAMESPACE_SCHEMA } from "./metadef-schemas.js";
+import type { Namespace, NamespaceFacts } from "./metadef-store.js";
+import { addEntry, orConflict, readEntry, refuseProtected, refuseReadOnly } from "./write-entry.js";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** POST: a namespace with all that the body says is in it, or nothing. @throws {ImageFault} 400, 403, 409, 413 */
+export function createNamespace(call: ImageCall): ServiceResponse {
+  const body = readBody(call);
+  requireWriter(call, "add_metadef_namespace");
+  const { metadefs } = call.store;
+  const namespace = metadefs.transaction(() => {
+    const made = addNamespace(call, body);
+    for (const [of, texts] of contentsOf(body)) {
+      for (const text of texts) {
+        addEntry(call, of, made, readEntry(of, text));
+      }
+    }
+    return made;
+  });
+  const { resource_type_associations, properties, objects, tags } = body;
+  const said = { resource_type_associations, properties, objects, tags };
+  return withHeaders(json(201, { ...namespaceView(namespace), ...said }), {
+    location: `${call.request.baseUrl}/v2/metadefs/namespaces/${encodeURIComponent(namespace.name)}`,
+  });
+}
+
+/** GET of one, with all that is in it. @throws {ImageFault} 404 */
+export function showNamespace(call: ImageCall): ServiceResponse {
+  const name = call.param("namespace");
+  const namespace = call.store.metadefs.namespace(name);
+  if (!namespace) {
+    throw notFound(`Metadata definition namespace=${name} was not found.`);
+  }
+  if (!isOpen(call, namespace)) {
+    throw notFound();
+  }
+  const properties = propertiesOf(call, namespace);
+  return json(200, {
+    ...namespaceView(namespace),
+    ...unlessEmpty("resource_type_associations", associationsOf(call, namespace)),
+    ...(Object.keys(properties).length === 0 ? {} : { properties }),
+    ...unlessEmpty("objects", objectsOf(call, namespace)),
+    ...unlessEmpty("tags", tagsOf(call, namespace)),
+  });
+}
+
+/** PUT: what the body does not say is as in a new namespace. @throws {ImageFault} 400, 403, 404, 409 */
+export function updateNamespace(call: ImageCall): ServiceResponse {
+  const body = readBody(call);
+  const namespace = findNamespace(call);
+  requireWriter(call, "modify_metadef_namespace");
+  const { metadefs } = call.store;
+  const name = String(body.namespace);
+  const duplicate = `Invalid update. It would result in a duplicate namespace with the same name of ${name}`;
+  orConflict(duplicate, () => metadefs.changeNamespace(namespace.number, name, factsOf(call, body)));
+  return json(200, namespaceView(metadefs.namespace(name) ?? namespace));
+}
+
+/** DELETE. @throws {ImageFault} 403, 404 */
+export function deleteNamespace(call: ImageCall): ServiceResponse {
+  const namespace = findNamespace(call);
+  requireWriter(call, "delete_metadef_namespace");
+  refuseProtected(namespace, `namespace ${namespace.name}`);
+  call.store.metadefs.removeNamespace(namespace.number);
+  return NO_CONTENT;
+}
+
+export function namespaceView(namespace: Namespace): Body {
+  const { name, displayName, description, visibility, protected: isProtected, owner } = namespace;
+  return {
+    namespace: name,
+    ...(displayName === null ? {} : { display_name: displayName }),
+    ...(description === null ? {} : { description }),
+    visibility,
+    protected: isProtected,
+    owner,
+    created_at: isoSeconds(namespace.createdAt),
+    updated_at: isoSeconds(namespace.updatedAt),
+    self: `/v2/metadefs/namespaces/${name}`,
+    schema: "/v2/schemas/metadefs/namespace",
+  };
+}
+
+function readBody(call: ImageCall): Body {
+  const body = call.object();
+  refuseReadOnly(body);
+  checkObject(body, NAMESPACE_SCHEMA);
+  return body;
+}
+
+function addNamespace(call: ImageCall, body: Body): Namespace {
+  const name = String(body.namespace);
+  return orConflict(`The metadata definition namespace=${name} already exists.`, () =>
+    call.store.metadefs.addNamespace(name, factsOf(call, body)),
+  );
+}
+
+/** The body is valid by the schema. */
+function factsOf({ caller }: ImageCall, body: Body): NamespaceFacts {
+  const text = (value: unknown) => (typeof value === "string" ? value : null);
+  return {
+    displayName: text(body.display_name),
+    description: text(body.description),
+    visibility: body.visibility === "public" ? "public" : "private",
+    protected: body.protected === true,
+    owner: text(body.owner) ?? caller.projectId,
+  };
+}
+
+/** What a body says is in a namespace. */
+function contentsOf(body: Body): readonly (readonly [KindOfEntry, readonly Body[]])[] {
+  const list = (value: unknown) => (Array.isArray(value) ? value.filter(isObject) : []);
+  const properties = isObject(body.properties) ? Object.entries(body.properties) : [];
+  return [
+    [ASSOCIATION, list(body.resource_type_associations)],
+    [OBJECT, list(body.objects)],
+    [TAG, list(body.tags)],
+    [PROPERTY, properties.map(([name, value]) => ({ ...(isObject(value) ? value : {}), name }))],
+  ];
+}
+
+function unlessEmpty(name: string, list: readonly unknown[]): Body {
+  return list.length === 0 ? {} : { [name]: list };
+}

@@ -1,0 +1,77 @@
+import { badRequest, conflict, notFound } from "./api/fault.js";
+import type { Image } from "./images.js";
+
+/**
+ * `enabled_backends`, in the order of their names; the first is `default_backend`. What an image says of its stores is a record:
+ * the bytes are one file, in however many stores they are.
+ */
+export const STORES = [
+  { id: "fast", description: "Where bytes go that are for no store." },
+  { id: "reliable", description: "Where bytes can go, too." },
+] as const;
+
+export const STORE_IDS: readonly string[] = STORES.map(({ id }) => id);
+
+export const DEFAULT_STORE = STORES[0].id;
+
+/** Images of earlier releases are in the default store. */
+export function storesOf({ status, stores }: Image): readonly string[] {
+  if (status !== "active" && status !== "deactivated") {
+    return [];
+  }
+  return stores.length === 0 ? [DEFAULT_STORE] : stores;
+}
+
+/** The store that an upload's header names. @throws {ImageFault} 400 */
+export function uploadStore(named: string | undefined): readonly string[] {
+  const store = named ?? DEFAULT_STORE;
+  if (!STORE_IDS.includes(store)) {
+    throw badRequest(unknown(store));
+  }
+  return [store];
+}
+
+/** The stores that an import's body or header names. @throws {ImageFault} 400, 409 */
+export function importStores(body: Readonly<Record<string, unknown>>, header: string | undefined): readonly string[] {
+  const { stores: named, all_stores: isAll } = body;
+  if (named !== undefined && !(Array.isArray(named) && named.every((each) => typeof each === "string"))) {
+    throw badRequest("'stores' must be a list of store identifiers");
+  }
+  const isNamed = Array.isArray(named) && named.length > 0;
+  if (isAll === true && (isNamed || header !== undefined)) {
+    throw badRequest("All_stores parameter can't be used with x-image-meta-store header or stores parameter");
+  }
+  if (isNamed && header !== undefined) {
+    throw badRequest("Stores parameter and x-image-meta-store header can't be both specified");
+  }
+  const wanted: readonly string[] = isAll === true ? STORE_IDS : isNamed ? named : [header ?? DEFAULT_STORE];
+  const stranger = wanted.find((store) => !STORE_IDS.includes(store));
+  if (stranger !== undefined) {
+    throw conflict(unknown(stranger));
+  }
+  return ordered(wanted);
+}
+
+/** @throws {ImageFault} 409 */
+export function checkStore(store: string): string {
+  if (!STORE_IDS.includes(store)) {
+    throw conflict(`The selected store ${store} is not available on this node.`);
+  }
+  return store;
+}
+
+/** Each once, in the order of their names. */
+export function ordered(stores: readonly string[]): readonly string[] {
+  return STORE_IDS.filter((store) => stores.includes(store));
+}
+
+/** @throws {ImageFault} 404 */
+export function without(image: Image, store: string): readonly string[] {
+  const stores = storesOf(image);
+  if (!stores.includes(store)) {
+    throw notFound(`Image ${image.id} is not stored in store ${store}.`);
+  }
+  return stores.filter((each) => each !== store);
+}
+
+const unknown = (store: string): string => `Unknown scheme '${store}' found in URI`;

@@ -1,0 +1,19 @@
+import { expect, onTestFinished, test } from "vitest";
+import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
+import { ImageTable } from "../../../../src/cluster/image/image-table.js";
+import { IMAGE_SCHEMA } from "../../../../src/cluster/image/image-tables.js";
+import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
+import { Sql } from "../../../../src/cluster/store/sql.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+
+test("images of the first release are there after the step to staging and members", () => {
+  const sql = new Sql(new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]));
+  onTestFinished(() => sql.file.close());
+  applySchema(sql, "image", IMAGE_SCHEMA.slice(0, 1), 0);
+  const content = { name: "old", tags: [], properties: { a: "b" }, createdAt: 1, updatedAt: 2 };
+  const id = "11111111-1111-4111-8111-111111111111";
+  sql.run("INSERT INTO images (id, status, content) VALUES (?, 'active', ?)", id, JSON.stringify(content));
+  const table = new ImageTable(sql, new VirtualWorld().spawn().clock);
+  expect(table.get(id)).toEqual({ id, status: "active", ...content, staged: null, internal: {}, stores: [] });
+  expect(table.change(id, ["active"], { status: "deactivated" })).toBe(true);
+});
