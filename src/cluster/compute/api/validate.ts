@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { Query } from "../../http/query.js";
-import { pythonRepr, pythonStr } from "../../python/plain-repr.js";
+import { schemaWording } from "../../http/schema-wording.js";
+import { pythonStr } from "../../python/plain-repr.js";
 import { Fault } from "./fault.js";
 import { FORMATS, INVALID_NAME } from "./formats.js";
 
@@ -98,7 +99,7 @@ function describe(errors: readonly ErrorObject[], value: unknown, what: Input): 
     return INVALID_NAME;
   }
   const same = errors.filter((error) => error.keyword === best.keyword && error.instancePath === best.instancePath);
-  const message = wording(best, same);
+  const message = schemaWording(best, same);
   const field = what === "field/attribute" ? path.at(-1) : path[0];
   return field === undefined
     ? message
@@ -123,45 +124,4 @@ function pathOf({ instancePath }: ErrorObject): string[] {
     .split("/")
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-function wording(error: ErrorObject, same: readonly ErrorObject[]): string {
-  const { data, params, schema } = error;
-  const found = pythonRepr(data);
-  switch (error.keyword) {
-    case "required":
-      return `${pythonRepr(params.missingProperty)} is a required property`;
-    case "additionalProperties": {
-      const names = [...new Set(same.map((one) => pythonRepr(one.params.additionalProperty)))];
-      return `Additional properties are not allowed (${names.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
-    }
-    case "type":
-      return `${found} is not of type ${[schema].flat().map(pythonRepr).join(", ")}`;
-    case "enum":
-      return `${found} is not one of ${pythonRepr(schema)}`;
-    case "pattern":
-      return `${found} does not match ${pythonRepr(schema)}`;
-    case "format":
-      return `${found} is not a ${pythonRepr(schema)}`;
-    case "minLength":
-    case "minItems":
-      return `${found} is too short`;
-    case "maxLength":
-    case "maxItems":
-      return `${found} is too long`;
-    case "uniqueItems":
-      return `${found} has non-unique elements`;
-    case "minimum":
-    case "minimumNumber":
-      return `${found} is less than the minimum of ${pythonRepr(schema)}`;
-    case "maximum":
-    case "maximumNumber":
-      return `${found} is greater than the maximum of ${pythonRepr(schema)}`;
-    case "minProperties":
-      return `${found} does not have enough properties`;
-    case "maxProperties":
-      return `${found} has too many properties`;
-    default:
-      return `${found} is not valid under any of the given schemas`;
-  }
 }

@@ -7,11 +7,16 @@ beforeEach(async () => {
   world = await ApiWorld.open();
 });
 
-const COLLECTIONS = ["users", "projects", "domains", "roles", "services", "endpoints", "regions"];
+const COLLECTIONS = ["users", "projects", "domains", "roles", "services", "endpoints"];
 /** For administrators. */
-const LISTS = [...COLLECTIONS.flatMap((plural) => [plural, `${plural}/unknown`]), "role_assignments"];
+const LISTS = [
+  ...COLLECTIONS.flatMap((plural) => [plural, `${plural}/unknown`]),
+  "role_assignments",
+  "groups",
+  "policies",
+];
 /** For whoever has a token. */
-const OWN = ["auth/catalog", "auth/projects", "auth/system", "auth/tokens"];
+const OWN = ["auth/catalog", "auth/projects", "auth/domains", "auth/system", "auth/tokens", "regions"];
 const IMAGES = ["images", "images/c0ffee00-0000-4000-8000-000000000001", "schemas/image", "schemas/images"];
 const ALL = [...[...LISTS, ...OWN].map((path) => `/identity/v3/${path}`), ...IMAGES.map((path) => `/image/v2/${path}`)];
 

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
-import { PeopleStore } from "../../../../src/cluster/identity/people-store.js";
+import { IdentityStore } from "../../../../src/cluster/identity/store/identity-store.js";
+import { PeopleStore } from "../../../../src/cluster/identity/store/people-store.js";
 import type { Sql } from "../../../../src/cluster/store/sql.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
@@ -22,6 +23,10 @@ beforeEach(() => {
 /** Identity reads its people when it starts. */
 function started(): Identity {
   return createIdentity({ sql, clock: runtime.clock, random: runtime.random, digests: nodeDigests });
+}
+
+function peopleStore(): PeopleStore {
+  return new PeopleStore(new IdentityStore(sql), nodeDigests);
 }
 
 async function tokenOf(identity: Identity, cloud: string): Promise<{ status: number; token: string }> {
@@ -50,7 +55,7 @@ const ADA = { name: "ada", roles: { research: ["member"], demo: ["reader"] } };
 
 describe("people of a cluster file", () => {
   test("log in by clouds.yaml, and have their roles", async () => {
-    const people = new PeopleStore(sql);
+    const people = peopleStore();
     people.putProject(RESEARCH);
     people.putUser(ADA);
     const identity = started();
@@ -59,31 +64,35 @@ describe("people of a cluster file", () => {
     expect(identity.validate(token)).toMatchObject({
       userName: "ada",
       projectName: "research",
-      roles: ["member"],
+      roles: ["reader", "member"],
       systemScope: null,
     });
     expect(identity.hasProject(identity.validate(token)?.projectId ?? "")).toBe(true);
   });
 
   test("have nothing any more once they are gone", async () => {
-    const people = new PeopleStore(sql);
+    const people = peopleStore();
     people.putProject(RESEARCH);
     people.putUser(ADA);
     const identity = started();
     const { token } = await tokenOf(identity, "devstack-ada");
     const id = identity.validate(token)?.userId ?? "";
-    people.removeUser("ada", id);
+    people.removeUser("ada");
     expect(started().validate(token)).toBeUndefined();
     expect(sql.all("SELECT 1 FROM identity_passwords WHERE user_id = ?", id)).toEqual([]);
   });
 
   test("get no role in the whole system by a project of that name", async () => {
-    const people = new PeopleStore(sql);
+    const people = peopleStore();
     people.putProject({ name: "system", description: "" });
     people.putUser({ name: "ada", roles: { system: ["admin"] } });
     const identity = started();
     const { token } = await tokenOf(identity, "devstack-ada");
-    expect(identity.validate(token)).toMatchObject({ roles: ["admin"], projectName: "system", systemScope: null });
+    expect(identity.validate(token)).toMatchObject({
+      roles: ["reader", "member", "admin"],
+      projectName: "system",
+      systemScope: null,
+    });
     const { userId = "" } = identity.validate(token) ?? {};
     const admin = await tokenOf(identity, "devstack");
     expect(identity.validate(admin.token)?.roles).toContain("admin");
