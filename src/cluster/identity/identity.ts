@@ -32,6 +32,8 @@ export function createIdentity(options: IdentityOptions) {
     /** Keystone's API v3; mount it at `/identity`. */
     handle: identityHandler({ store, tokens, passwords, live, digests, random, clock }),
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
+    /** What a token of an application credential with access rules is good for; undefined: for everything. */
+    accessRules: (token: string) => live.find(token)?.accessRules,
     hasProject: (id: string): boolean => store.projects.get(id)?.is_domain === false,
     /** Projects and users of a cluster file. */
     people: new PeopleStore(store, digests).read(),

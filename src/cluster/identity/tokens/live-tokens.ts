@@ -3,7 +3,7 @@ import type { Digests } from "../../../runtime/digests.js";
 import type { Credentials } from "../../credentials.js";
 import { effectiveRoles, type GrantScope, SYSTEM } from "../grants/effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";
-import type { Project, Role, User } from "../store/records.js";
+import type { AccessRule, Project, Role, User } from "../store/records.js";
 import type { TokenRecord, TokenScope, TokenStore } from "./token-store.js";
 
 /** A token with what its ids name, all of it there and enabled. */
@@ -19,6 +19,9 @@ export interface LiveToken {
   /** The domain that the project is in. */
   readonly targetDomain: Project | undefined;
   readonly roles: readonly Role[];
+  /** The requests that it is good for; undefined: all. */
+  readonly accessRules: readonly AccessRule[] | undefined;
+  /** For the other services. */
   readonly credentials: Credentials;
 }
 
@@ -83,7 +86,9 @@ export function liveToken(store: IdentityStore, record: TokenRecord): LiveToken 
   if (scope && roles.length === 0) {
     return undefined;
   }
-  const named = { record, user, domain, scope, target, targetDomain, roles };
+  const rules = store.applicationCredentials.get(record.applicationCredentialId ?? "")?.access_rules ?? [];
+  const accessRules = rules.length === 0 ? undefined : rules;
+  const named = { record, user, domain, scope, target, targetDomain, roles, accessRules };
   return { ...named, credentials: credentialsOf(named) };
 }
 
@@ -116,7 +121,8 @@ function credentialsOf({ record, user, domain, target, roles }: Omit<LiveToken, 
     projectName: project?.name ?? null,
     domainId: domain.id,
     domainScope: record.domainId,
-    roles: roles.map(({ name }) => name.toLowerCase()),
+    // No other service has anything for the administrators of a domain: by name they would be those of the cloud.
+    roles: record.domainId === null ? roles.map(({ name }) => name.toLowerCase()) : [],
     systemScope: record.system ? "all" : null,
     expiresAt: record.expiresAt,
   };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { withAccessRules } from "../../../../src/cluster/identity/application-credentials/access-rule-guard.js";
 import { IdentityWorld } from "./identity-world.js";
 
 let world: IdentityWorld;
@@ -127,4 +128,29 @@ test("is made for oneself only, and seen by nobody else", async () => {
   expect((await world.refusal("POST", `users/${eve}/application_credentials`, body, token))[0]).toBe(403);
   const eves = await world.token(eve);
   expect((await world.refusal("GET", `users/${eve}/application_credentials/${id}`, undefined, eves))[0]).toBe(403);
+});
+
+test("with access rules is good for the requests that they name", async () => {
+  const access_rules = [
+    { service: "compute", method: "GET", path: "/v2.1/servers/*/ips" },
+    { service: "image", method: "GET", path: "/v2/**" },
+  ];
+  const { id, secret, access_rules: rules } = await made({ access_rules });
+  const limited = (await login({ id, secret })).headers["x-subject-token"] ?? "";
+  const { services, identity } = world.api.apis;
+  const guarded = withAccessRules(services, identity.accessRules);
+  const ask = async (mount: string, path: string, method = "GET", shown = limited) => {
+    const request = { method, path, query: "", headers: { "x-auth-token": shown }, body: "" };
+    return (await guarded[mount]?.({ ...request, baseUrl: `http://127.0.0.1:8774${mount}` }))?.status;
+  };
+  expect(await ask("/compute", "/v2.1/servers/1/ips")).toBe(404);
+  expect(await ask("/compute", "/v2.1/servers/1/2/ips")).toBe(401);
+  expect(await ask("/compute", "/v2.1/servers/1/ips", "DELETE")).toBe(401);
+  expect(await ask("/image", "/v2/images")).toBe(200);
+  expect(await ask("/identity", "/v3/auth/projects")).toBe(401);
+  expect(await ask("/identity", "/v3/auth/projects", "GET", token)).toBe(200);
+  const path = `users/${ada}/access_rules/${rules[0]?.id}`;
+  expect((await world.refusal("DELETE", path, undefined, token))[0]).toBe(403);
+  await world.ask("DELETE", `users/${ada}/application_credentials/${id}`, undefined, token);
+  expect((await world.ask("DELETE", path, undefined, token)).status).toBe(204);
 });

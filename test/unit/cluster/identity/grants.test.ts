@@ -65,7 +65,7 @@ describe("scopes", () => {
     const reply = await world.login(ada, { domain: { name: "Default" } });
     expect(reply.json("token", "domain")).toEqual({ id: "default", name: "Default" });
     const token = reply.headers["x-subject-token"] ?? "";
-    expect(world.validate(token)).toMatchObject({ projectId: null, domainScope: "default" });
+    expect(world.validate(token)).toMatchObject({ projectId: null, domainScope: "default", roles: [] });
     expect(await world.names("auth/domains", token)).toEqual(["Default"]);
   });
 

@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
 import { IdentityStore } from "../../../../src/cluster/identity/store/identity-store.js";
+import { newProject } from "../../../../src/cluster/identity/store/new-project.js";
 import { PeopleStore } from "../../../../src/cluster/identity/store/people-store.js";
 import type { Sql } from "../../../../src/cluster/store/sql.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
@@ -107,5 +108,30 @@ describe("people of a cluster file", () => {
       baseUrl: "http://127.0.0.1/identity",
     } as never);
     expect([scoped.status, userId.length]).toEqual([401, 32]);
+  });
+
+  test("are not those that were made by the API, which a file that names them takes over as they are", async () => {
+    const store = new IdentityStore(sql);
+    store.users.insert({ id: "u1", name: "ada", domain_id: "default", enabled: true, options: {} });
+    store.projects.insert(newProject("p1", "research"));
+    expect(peopleStore().read()).toEqual({ projects: [], users: [] });
+    peopleStore().putProject({ ...RESEARCH, description: "of Ada" });
+    peopleStore().putUser(ADA);
+    expect(store.users.named("ada", "default")?.id).toBe("u1");
+    expect(store.projects.get("p1")?.description).toBe("of Ada");
+    expect(peopleStore().read().users).toEqual([ADA]);
+    peopleStore().putUser({ name: "ada", roles: { demo: ["reader"] } });
+    expect(peopleStore().read().users).toEqual([{ name: "ada", roles: { demo: ["reader"] } }]);
+  });
+
+  test("that every cluster has come back at the next start, whatever became of them", async () => {
+    const store = new IdentityStore(sql);
+    const nova = store.users.named("nova", "default");
+    store.users.delete(nova?.id ?? "");
+    const admin = store.users.named("admin", "default");
+    store.users.update({ ...admin, name: "root" } as typeof admin & object);
+    const identity = started();
+    expect(identity.validate(identity.issueServiceToken("nova").token)?.userName).toBe("nova");
+    expect(await identity.ensurePassword("admin")).toHaveLength(32);
   });
 });
