@@ -18,6 +18,7 @@ import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
 import { openstackError } from "./http/openstack-error.js";
+import { withAccessRules } from "./identity/application-credentials/access-rule-guard.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
 import { sharedServiceToken } from "./identity/shared-service-token.js";
@@ -184,7 +185,8 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   });
 
   const mounted = { ...apis.services, "/baremetal": ironic.handle, ...placement.services };
-  const doors = { services: mounted, sockets: conductor.sockets, refuse: openstackError };
+  const guarded = withAccessRules(mounted, identity.accessRules);
+  const doors = { services: guarded, sockets: conductor.sockets, refuse: openstackError };
   const listener = await runtime.servers.listen({ port: options.port, ...doors });
   opened.add(() => listener.close());
   const outside = options.outside && (await openOutsideDoor(options.outside, doors, runtime));

@@ -4,7 +4,10 @@ export interface Credentials {
   readonly userName: string;
   readonly projectId: string | null;
   readonly projectName: string | null;
+  /** Of the user. */
   readonly domainId: string;
+  /** The id of the domain that the token counts for. */
+  readonly domainScope?: string | null;
   /** Names in lower case: `admin`, `member`, `reader`, `service`. */
   readonly roles: readonly string[];
   /** `all` for system-scoped tokens. */

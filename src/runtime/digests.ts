@@ -11,6 +11,8 @@ export interface Digests {
   sha224(text: string): string;
   /** Lower-case hex. */
   sha256(text: string): string;
+  /** A digest that is slow to make on purpose, of a password that a person chose: 32 bytes in lower-case hex. */
+  scrypt(password: string, salt: string): Promise<string>;
   /** The digest of bytes that come piece by piece. */
   running(algorithm: "md5" | "sha512"): RunningDigest;
 }

@@ -75,7 +75,7 @@ function prepare({ store }: Running): void {
 
 async function login(running: Running): Promise<string> {
   const scope = { project: { name: "admin", domain: { id: "default" } } };
-  const password = running.apis.identity.ensurePassword("admin");
+  const password = await running.apis.identity.ensurePassword("admin");
   const reply = await ask(running, "POST", "/v3/auth/tokens", "", passwordAuth("admin", password, scope));
   return reply.headers["x-subject-token"] ?? "";
 }

@@ -1,8 +1,8 @@
 import { parse, stringify } from "yaml";
 import type { Files } from "../../runtime/files.js";
 import { isObject } from "../http/json.js";
-import { REGION } from "./catalog.js";
 import type { Identity } from "./identity.js";
+import { REGION } from "./store/bootstrap.js";
 
 interface Cloud {
   readonly user: string;
@@ -42,7 +42,10 @@ export async function writeCloudsYaml(
   });
   const all = [...Object.entries(CLOUDS), ...theirs];
   const users = new Set(all.map(([, { user }]) => user));
-  const passwords = new Map([...users].map((user) => [user, identity.ensurePassword(user, remembered.get(user))]));
+  const passwords = new Map<string, string>();
+  for (const user of users) {
+    passwords.set(user, await identity.ensurePassword(user, remembered.get(user)));
+  }
   const clouds = all.map(([name, { user, scope }]) => [
     name,
     {

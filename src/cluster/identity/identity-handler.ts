@@ -2,11 +2,22 @@ import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runt
 import type { Json } from "../http/json.js";
 import { withHeaders } from "../http/responses.js";
 import { type Admission, serve } from "../http/serve.js";
-import type { IdentityAnswer, IdentityCall, IdentityRoute, IdentityServices } from "./identity-call.js";
-import { IdentityError } from "./identity-error.js";
-import { LIST_ROUTES } from "./list-routes.js";
-import { ROLE_ASSIGNMENT_ROUTES } from "./role-assignments.js";
-import { TOKEN_ROUTES } from "./token-routes.js";
+import { type IdentityAnswer, IdentityCall, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
+import { IdentityError } from "./api/identity-error.js";
+import { APPLICATION_CREDENTIAL_ROUTES } from "./application-credentials/routes.js";
+import { CATALOG_ROUTES } from "./catalog/routes.js";
+import { CREDENTIAL_ROUTES } from "./credentials/routes.js";
+import { DOMAIN_ROUTES } from "./domains/routes.js";
+import { GRANT_ROUTES } from "./grants/grant-routes.js";
+import { ROLE_ASSIGNMENT_ROUTES } from "./grants/role-assignments.js";
+import { GROUP_ROUTES } from "./groups/routes.js";
+import { CONSUMER_ROUTES } from "./oauth/routes.js";
+import { POLICY_ROUTES } from "./policies/routes.js";
+import { PROJECT_ROUTES } from "./projects/routes.js";
+import { ROLE_ROUTES } from "./roles/routes.js";
+import { AUTH_ROUTES } from "./tokens/auth-routes.js";
+import { TOKEN_ROUTES } from "./tokens/token-routes.js";
+import { USER_ROUTES } from "./users/routes.js";
 
 export function identityHandler(services: IdentityServices): ServiceHandler {
   return serve<IdentityRoute, Admission>({
@@ -16,7 +27,10 @@ export function identityHandler(services: IdentityServices): ServiceHandler {
     // Tokens are asked for here: each route says itself what a caller needs.
     admit: ({ path }) => ({ path }),
     unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
-    answer: (route, call) => answered(route.answer({ ...call, services }), call.request.method === "HEAD"),
+    answer: async (route, call) => {
+      const answer = await route.answer(new IdentityCall(services, call));
+      return answered(answer, call.request.method === "HEAD");
+    },
     failed: (error, { request }) =>
       error instanceof IdentityError ? challenge(error, request) : UNEXPECTED.toResponse(),
   });
@@ -67,6 +81,17 @@ const ROUTES: readonly IdentityRoute[] = [
   },
   { method: "GET", path: "/v3", answer: (call) => ({ body: { version: version(call) } }) },
   ...TOKEN_ROUTES,
-  ...LIST_ROUTES,
+  ...AUTH_ROUTES,
+  ...PROJECT_ROUTES,
+  ...DOMAIN_ROUTES,
+  ...USER_ROUTES,
+  ...GROUP_ROUTES,
+  ...ROLE_ROUTES,
+  ...GRANT_ROUTES,
   ...ROLE_ASSIGNMENT_ROUTES,
+  ...APPLICATION_CREDENTIAL_ROUTES,
+  ...CATALOG_ROUTES,
+  ...CREDENTIAL_ROUTES,
+  ...POLICY_ROUTES,
+  ...CONSUMER_ROUTES,
 ];

@@ -2,15 +2,15 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Digests } from "../../runtime/digests.js";
 import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
-import { applySchema } from "../store/schema/apply-schema.js";
 import type { Sql } from "../store/sql.js";
-import { createDirectory, type ServiceUser } from "./directory.js";
 import { identityHandler } from "./identity-handler.js";
-import { IDENTITY_SCHEMA } from "./identity-schema.js";
-import { PasswordStore } from "./password-store.js";
-import { PeopleStore } from "./people-store.js";
-import { TokenStore } from "./token-store.js";
-import { toCredentials } from "./token-view.js";
+import { stableId } from "./stable-id.js";
+import { openIdentityStore, type ServiceUser } from "./store/bootstrap.js";
+import { DEFAULT_DOMAIN } from "./store/new-project.js";
+import { PeopleStore } from "./store/people-store.js";
+import { LiveTokens } from "./tokens/live-tokens.js";
+import { TokenStore } from "./tokens/token-store.js";
+import { PasswordStore } from "./users/password-store.js";
 
 export interface IdentityOptions {
   /** The state of record's file, in which Identity keeps tables of its own. */
@@ -23,42 +23,38 @@ export interface IdentityOptions {
 export type Identity = ReturnType<typeof createIdentity>;
 
 export function createIdentity(options: IdentityOptions) {
-  const { sql, clock, digests } = options;
-  applySchema(sql, "identity", IDENTITY_SCHEMA, clock.now());
-  const people = new PeopleStore(sql).read();
-  const directory = createDirectory(digests, people);
+  const { sql, clock, digests, random } = options;
+  const store = openIdentityStore(sql, digests, clock.now());
   const tokens = new TokenStore(sql, options);
   const passwords = new PasswordStore(sql, options);
-  const idOf = (list: readonly { readonly id: string; readonly name: string }[], wanted: string): string => {
-    const found = list.find(({ name }) => name === wanted);
-    if (!found) {
-      throw new Error(`Identity has no ${wanted}`);
-    }
-    return found.id;
-  };
+  const live = new LiveTokens(store, tokens, options);
   return {
     /** Keystone's API v3; mount it at `/identity`. */
-    handle: identityHandler({ directory, tokens, passwords, digests, random: options.random }),
-    validate: (token: string): Credentials | undefined => {
-      const record = tokens.find(token);
-      return record && toCredentials(directory, record);
-    },
-    hasProject: (id: string): boolean => directory.projects.some((project) => project.id === id),
-    /** Projects and users besides those that every cluster has. */
-    people,
+    handle: identityHandler({ store, tokens, passwords, live, digests, random, clock }),
+    validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
+    /** What a token of an application credential with access rules is good for; undefined: for everything. */
+    accessRules: (token: string) => live.find(token)?.accessRules,
+    hasProject: (id: string): boolean => store.projects.get(id)?.is_domain === false,
+    /** Projects and users of a cluster file. */
+    people: new PeopleStore(store, digests).read(),
     /** A token of project `service` with the roles `admin` and `service`. */
     issueServiceToken: (user: ServiceUser): { readonly token: string; readonly expiresAt: number } => {
-      const scope = { projectId: idOf(directory.projects, "service"), system: false };
-      const { token, record } = tokens.issue(idOf(directory.users, user), scope, ["password"]);
+      const scope = { projectId: stableId(digests, "project/service"), domainId: null, system: false };
+      const { token, record } = tokens.issue(stableId(digests, `user/${user}`), scope, ["password"]);
       return { token, expiresAt: record.expiresAt };
     },
     /**
      * The password of a user: the one given if it is theirs, else a new one that replaces it (and ends the user's tokens).
      * Only digests are kept: who wants to know it again has to remember it.
      */
-    ensurePassword: (user: string, remembered?: string): string => {
-      const userId = idOf(directory.users, user);
-      if (remembered !== undefined && passwords.matches(userId, remembered)) {
+    ensurePassword: async (user: string, remembered?: string): Promise<string> => {
+      const own = stableId(digests, `user/${user}`);
+      // One of a cluster's own users may have been given another name.
+      const userId = store.users.named(user, DEFAULT_DOMAIN)?.id ?? store.users.get(own)?.id;
+      if (userId === undefined) {
+        throw new Error(`Identity has no ${user}`);
+      }
+      if (remembered !== undefined && (await passwords.matches(userId, remembered))) {
         return remembered;
       }
       return sql.transaction(() => {

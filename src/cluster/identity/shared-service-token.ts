@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { ServiceUser } from "./directory.js";
 import type { Identity } from "./identity.js";
+import type { ServiceUser } from "./store/bootstrap.js";
 
 /** Milliseconds for which all who ask get the same token: far less than it lives. */
 const SHARED = 300_000;

@@ -3,6 +3,7 @@ import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Servers } from "../../runtime/server.js";
 import type { Credentials } from "../credentials.js";
+import type { PolicyRule } from "../policy/rule-parser.js";
 import type { Database } from "./store/database.js";
 
 /** What Placement needs to know of the caller; a subset of the embedded Identity's {@link Credentials}. */
@@ -28,9 +29,6 @@ export interface CorsOptions {
   readonly allowMethods: readonly string[];
   readonly allowHeaders: readonly string[];
 }
-
-/** A rule as a policy file may hold it: a text in oslo.policy's language, or its old list of lists. */
-export type PolicyRule = string | readonly (string | readonly string[])[];
 
 /** `[oslo_policy]` of placement.conf. */
 export interface PolicyOptions {

@@ -2,9 +2,9 @@ import type { Runtime } from "../../runtime/runtime.js";
 import type { Listener } from "../../runtime/server.js";
 import { onlyForKnownHosts } from "../http/known-hosts.js";
 import { openstackError } from "../http/openstack-error.js";
+import type { PolicyRule } from "../policy/rule-parser.js";
 import { ownToken } from "./auth/own-token.js";
 import { type ConfigValues, parseConfig, placementConfig, policyRules } from "./config-file.js";
-import type { PolicyRule } from "./options.js";
 import { createPlacement } from "./service.js";
 import { openDatabase } from "./store/database.js";
 

@@ -1,19 +1,21 @@
 import type { Digests } from "../../runtime/digests.js";
-import { stableId } from "../identity/directory.js";
+import { stableId } from "../identity/stable-id.js";
 
 /** Projects are known by name in a file, and by id in records. */
 export class ProjectNames {
   readonly #digests: Pick<Digests, "sha256">;
+  readonly #ids: ReadonlyMap<string, string>;
   readonly #names: ReadonlyMap<string, string>;
 
-  /** @param names of the projects that there are, or are to be */
-  constructor(digests: Pick<Digests, "sha256">, names: Iterable<string>) {
+  /** @param ids of the projects that there are, by name. @param names of those that are to be */
+  constructor(digests: Pick<Digests, "sha256">, ids: ReadonlyMap<string, string>, names: Iterable<string> = []) {
     this.#digests = digests;
-    this.#names = new Map([...names].map((name) => [this.idOf(name), name]));
+    this.#ids = ids;
+    this.#names = new Map([...ids.keys(), ...names].map((name) => [this.idOf(name), name]));
   }
 
   idOf(name: string): string {
-    return stableId(this.#digests, `project/${name}`);
+    return this.#ids.get(name) ?? stableId(this.#digests, `project/${name}`);
   }
 
   /** Of a project that there is no more: its id. */

@@ -1,12 +1,9 @@
-import type { Digests } from "../../runtime/digests.js";
-import { stableId } from "../identity/directory.js";
-import type { PeopleStore } from "../identity/people-store.js";
+import type { PeopleStore } from "../identity/store/people-store.js";
 import { fieldChanges, type SeedStep } from "./change.js";
 import type { ProjectText, UserText } from "./seed-schema.js";
 
 export interface PeopleParts {
   readonly people: PeopleStore;
-  readonly digests: Pick<Digests, "sha256">;
 }
 
 export function projectTexts({ people }: PeopleParts): ProjectText[] {
@@ -41,14 +38,14 @@ export function projectSteps({ people }: PeopleParts, wanted: readonly ProjectTe
   ];
 }
 
-export function userSteps({ people, digests }: PeopleParts, wanted: readonly UserText[]): readonly SeedStep[] {
+export function userSteps({ people }: PeopleParts, wanted: readonly UserText[]): readonly SeedStep[] {
   const before = new Map(people.read().users.map((user) => [user.name, user]));
   const names = new Set(wanted.map(({ name }) => name));
   return [
     ...[...before.keys()]
       .filter((name) => !names.has(name))
       .map((name): SeedStep => {
-        const apply = () => people.removeUser(name, stableId(digests, `user/${name}`));
+        const apply = () => people.removeUser(name);
         return { sign: "-", text: `user ${name}`, destroys: true, apply };
       }),
     ...wanted.flatMap(({ name, roles }): SeedStep[] => {

@@ -1,13 +1,15 @@
 import type { Digests } from "../../runtime/digests.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { IDENTITY_SCHEMA } from "../identity/identity-schema.js";
-import { PeopleStore } from "../identity/people-store.js";
+import { openIdentityStore } from "../identity/store/bootstrap.js";
+import { IDENTITY_SCHEMA } from "../identity/store/identity-schema.js";
+import { IdentityStore } from "../identity/store/identity-store.js";
+import { PeopleStore } from "../identity/store/people-store.js";
 import { ImageStore } from "../image/image-store.js";
 import { ImageTable } from "../image/image-table.js";
 import { IMAGE_SCHEMA } from "../image/image-tables.js";
 import type { StateDir } from "../local/state-dir.js";
 import { openStore, openStoreToRead } from "../store/open-store.js";
-import { applySchema, requireSchema } from "../store/schema/apply-schema.js";
+import { requireSchema } from "../store/schema/apply-schema.js";
 import type { Store } from "../store/store.js";
 
 /** The state of record of a cluster, without a control plane over it. */
@@ -44,10 +46,10 @@ export async function withSeedStore<T>(
       requireSchema(sql, "identity", IDENTITY_SCHEMA);
       requireSchema(sql, "image", IMAGE_SCHEMA);
     }
-    applySchema(sql, "identity", IDENTITY_SCHEMA, clock.now());
+    const identity = mode === "read" && isReal ? new IdentityStore(sql) : openIdentityStore(sql, digests, clock.now());
     return await work({
       store,
-      people: new PeopleStore(sql),
+      people: new PeopleStore(identity, digests),
       images: new ImageTable(sql, clock),
       imageStore: () => new ImageStore({ sql, clock, files, logger, digests, folder: directory.glance }),
     });

@@ -22,18 +22,12 @@ export interface Seed {
   readonly ironicNodes: number;
 }
 
-const OWN_PROJECTS = ["admin", "demo", "service"];
-
 /** What is to be done so that the cluster has this. @throws {SeedRefused} */
 export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: SeedPlace): readonly SeedStep[] {
   const { store, people } = parts;
   const { random } = runtime;
-  const before = people.read().projects.map(({ name }) => name);
-  const projects = new ProjectNames(digests, [
-    ...OWN_PROJECTS,
-    ...before,
-    ...(seed.projects ?? []).map(({ name }) => name),
-  ]);
+  const wanted = (seed.projects ?? []).map(({ name }) => name);
+  const projects = new ProjectNames(digests, people.projectIds(), wanted);
   const imageParts = { table: parts.images, store: parts.imageStore, random, projects };
   const { flavors, images, aggregates } = seed;
   if (aggregates !== undefined) {
@@ -48,8 +42,8 @@ export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: Se
   };
   return [
     ...(seed.ironicNodes > nodes ? [enrolled] : []),
-    ...(seed.projects === undefined ? [] : projectSteps({ people, digests }, seed.projects)),
-    ...(seed.users === undefined ? [] : userSteps({ people, digests }, seed.users)),
+    ...(seed.projects === undefined ? [] : projectSteps({ people }, seed.projects)),
+    ...(seed.users === undefined ? [] : userSteps({ people }, seed.users)),
     ...(flavors === undefined ? [] : flavorSteps({ store, random, projects }, flavors, seed.ironicNodes > 0)),
     ...(images === undefined ? [] : imageSteps(imageParts, images, seed.imageBytes)),
     ...(aggregates === undefined ? [] : aggregateSteps(store, aggregates)),
@@ -77,14 +71,14 @@ export async function applySeed({ store }: SeedStore, steps: readonly SeedStep[]
 /** The same that a file would say. */
 export function seedTexts(parts: SeedStore, { runtime, digests, directory }: SeedPlace) {
   const { store, people } = parts;
-  const projects = new ProjectNames(digests, [...OWN_PROJECTS, ...people.read().projects.map(({ name }) => name)]);
+  const projects = new ProjectNames(digests, people.projectIds());
   const { random } = runtime;
   const imageParts = { table: parts.images, store: parts.imageStore, random, projects };
   return {
     flavors: flavorTexts({ store, random, projects }),
     images: imageTexts(imageParts, ({ id }) => join(directory.glance, id)),
     aggregates: aggregateTexts(store),
-    projects: projectTexts({ people, digests }),
-    users: userTexts({ people, digests }),
+    projects: projectTexts({ people }),
+    users: userTexts({ people }),
   } satisfies Record<string, readonly (FlavorText | ImageText | AggregateText | ProjectText | UserText)[]>;
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, scrypt } from "node:crypto";
 import type { Digests } from "../digests.js";
 
 function hex(algorithm: "md5" | "sha224" | "sha256", text: string): string {
@@ -8,6 +8,10 @@ function hex(algorithm: "md5" | "sha224" | "sha256", text: string): string {
 export const nodeDigests: Digests = {
   sha224: (text) => hex("sha224", text),
   sha256: (text) => hex("sha256", text),
+  scrypt: (password, salt) =>
+    new Promise((resolve, reject) => {
+      scrypt(password, salt, 32, (error, key) => (error ? reject(error) : resolve(key.toString("hex"))));
+    }),
   running: (algorithm) => {
     const hash = createHash(algorithm);
     return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest("hex") };

@@ -1,6 +1,6 @@
+import { type Check, type PolicyFacts, parseRule } from "../../policy/rule-parser.js";
 import type { PlacementCredentials, PolicyOptions } from "../options.js";
 import { type Action, DEFAULT_RULES } from "./default-rules.js";
-import { type Check, type PolicyFacts, parseRule } from "./rule-parser.js";
 
 /** Decides by oslo.policy's rules what a caller may do. */
 export class Enforcer {

@@ -2,8 +2,8 @@ import type { ComputeDeps } from "../../../../src/cluster/compute/api/deps.js";
 import type { AgentBus } from "../../../../src/cluster/conductor/agent-messages.js";
 import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
 import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
-import type { LoginUser } from "../../../../src/cluster/identity/directory.js";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
+import type { LoginUser } from "../../../../src/cluster/identity/store/bootstrap.js";
 import { ImageTable } from "../../../../src/cluster/image/image-table.js";
 import { type ImageFacts, PLAIN } from "../../../../src/cluster/image/images.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
@@ -60,7 +60,7 @@ export class ApiWorld {
   readonly mirrored: string[] = [];
   /** What Placement's client throws instead of mirroring. */
   mirrorFailure: Error | undefined;
-  readonly passwords: Readonly<Record<LoginUser, string>>;
+  readonly passwords: Record<LoginUser, string> = { admin: "", demo: "" };
   wakes = 0;
   /** What an agent answers to `set_host_enabled`; undefined: nobody does. */
   agentAnswers: boolean;
@@ -112,24 +112,26 @@ export class ApiWorld {
       serviceDownTime: 60,
       reclaimInstanceInterval,
     });
-    this.passwords = {
-      admin: this.apis.identity.ensurePassword("admin"),
-      demo: this.apis.identity.ensurePassword("demo"),
-    };
+  }
+
+  async #ready(): Promise<ApiWorld> {
+    this.passwords.admin = await this.apis.identity.ensurePassword("admin");
+    this.passwords.demo = await this.apis.identity.ensurePassword("demo");
+    return this;
   }
 
   /** For the test that runs now. */
   static async open(reclaimInstanceInterval = 0): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
-    return new ApiWorld(world, emptyStore({ runtime }), runtime, reclaimInstanceInterval);
+    return await new ApiWorld(world, emptyStore({ runtime }), runtime, reclaimInstanceInterval).#ready();
   }
 
   /** For all tests of a file. */
   static async shared(): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
-    return new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime, 0);
+    return await new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime, 0).#ready();
   }
 
   async ask({ method = "GET", url, headers = {}, body, token, version }: Ask): Promise<Reply> {

@@ -48,12 +48,12 @@ describe("clouds.yaml", () => {
     await write();
     const password = (await readPasswords(files, PATH)).get("admin") ?? "";
     expect(password).toMatch(/^[0-9a-f]{32}$/);
-    expect(world.apis.identity.ensurePassword("admin", password)).toBe(password);
+    expect(await world.apis.identity.ensurePassword("admin", password)).toBe(password);
   });
 
   test("quotes passwords that look like numbers", async () => {
     const people = { projects: [], users: [] };
-    const identity = { ensurePassword: () => "12345678901234567890123456789012", people };
+    const identity = { ensurePassword: async () => "12345678901234567890123456789012", people };
     await writeCloudsYaml(files, PATH, identity, URL_);
     expect(await files.read(PATH)).toContain('password: "12345678901234567890123456789012"');
   });

@@ -7,11 +7,16 @@ beforeEach(async () => {
   world = await ApiWorld.open();
 });
 
-const COLLECTIONS = ["users", "projects", "domains", "roles", "services", "endpoints", "regions"];
+const COLLECTIONS = ["users", "projects", "domains", "roles", "services", "endpoints"];
 /** For administrators. */
-const LISTS = [...COLLECTIONS.flatMap((plural) => [plural, `${plural}/unknown`]), "role_assignments"];
+const LISTS = [
+  ...COLLECTIONS.flatMap((plural) => [plural, `${plural}/unknown`]),
+  "role_assignments",
+  "groups",
+  "policies",
+];
 /** For whoever has a token. */
-const OWN = ["auth/catalog", "auth/projects", "auth/system", "auth/tokens"];
+const OWN = ["auth/catalog", "auth/projects", "auth/domains", "auth/system", "auth/tokens", "regions"];
 const IMAGES = ["images", "images/c0ffee00-0000-4000-8000-000000000001", "schemas/image", "schemas/images"];
 const ALL = [...[...LISTS, ...OWN].map((path) => `/identity/v3/${path}`), ...IMAGES.map((path) => `/image/v2/${path}`)];
 
@@ -95,4 +100,40 @@ test("a wrong password and an unknown user are told apart by nobody", async () =
   const [wrong, unknown] = [await login("admin", world.passwords.demo), await login("nobody", "x")];
   expect(wrong).toEqual(unknown);
   expect(wrong[0]).toBe(401);
+});
+
+/** What changes something. */
+const CHANGES: readonly (readonly [method: string, path: string])[] = [
+  ...["users", "projects", "domains", "groups", "roles", "services", "endpoints", "regions", "policies"].flatMap(
+    (plural): [string, string][] => [
+      ["POST", plural],
+      ["PATCH", `${plural}/unknown`],
+      ["DELETE", `${plural}/unknown`],
+    ],
+  ),
+  ...["projects/x", "domains/x", "system", "OS-INHERIT/projects/x"].flatMap((where): [string, string][] => {
+    const role = `${where}/users/x/roles/x${where.startsWith("OS-INHERIT") ? "/inherited_to_projects" : ""}`;
+    return [
+      ["PUT", role],
+      ["DELETE", role],
+    ];
+  }),
+  ["PUT", "groups/x/users/x"],
+  ["DELETE", "groups/x/users/x"],
+  ["PUT", "roles/x/implies/x"],
+  ["PUT", "projects/x/tags/x"],
+  ["PUT", "domains/x/config"],
+  ["POST", "credentials"],
+  ["POST", "users/x/application_credentials"],
+  ["POST", "users/x/credentials/OS-EC2"],
+  ["POST", "OS-OAUTH1/consumers"],
+  ["POST", "OS-EP-FILTER/endpoint_groups"],
+];
+
+test.each(CHANGES)("%s /identity/v3/%s: without a token 401, for members 403", async (method, path) => {
+  const ask = (token: string) => world.ask({ method, url: `/identity/v3/${path}`, token, body: {} });
+  expect((await ask("")).status).toBe(401);
+  const reply = await ask(await world.token("demo"));
+  expect(reply.status).toBe(403);
+  expect(reply.message).toMatch(/^You are not authorized to perform the requested action: identity:\w+\.$/);
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
-import { MAX_LIVE_TOKENS } from "../../../../src/cluster/identity/token-store.js";
+import { MAX_LIVE_TOKENS } from "../../../../src/cluster/identity/tokens/token-store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { property } from "../../../fixtures/property.js";
 import { ApiWorld, passwordAuth } from "../compute/api-world.js";
@@ -176,7 +176,7 @@ describe("the life of a token", () => {
     const runtime = world.world.spawn();
     const again = createIdentity({ ...runtime, sql: store.database, digests: nodeDigests });
     expect(again.validate(token)).toMatchObject({ userName: "admin" });
-    expect(again.ensurePassword("admin", world.passwords.admin)).toBe(world.passwords.admin);
+    expect(await again.ensurePassword("admin", world.passwords.admin)).toBe(world.passwords.admin);
     const stored = JSON.stringify([
       store.database.all("SELECT * FROM identity_tokens"),
       store.database.all("SELECT * FROM identity_passwords"),
@@ -210,7 +210,7 @@ describe("the life of a token", () => {
 
   test("a new password ends the tokens of the old one", async () => {
     const token = await tokenOf(PROJECT);
-    const password = world.apis.identity.ensurePassword("admin", "forgotten");
+    const password = await world.apis.identity.ensurePassword("admin", "forgotten");
     expect(password).not.toBe(world.passwords.admin);
     expect(world.apis.identity.validate(token)).toBeUndefined();
     expect((await login(passwordAuth("admin", world.passwords.admin, PROJECT))).status).toBe(401);
@@ -225,7 +225,8 @@ describe("the life of a token", () => {
     expect(database.get("SELECT count(*) FROM identity_tokens")).toEqual([1]);
     database.run(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-       INSERT INTO identity_tokens SELECT 'x' || i, 'u', NULL, 0, '', '', 0, ? FROM n`,
+       INSERT INTO identity_tokens (digest, user_id, system, methods, audit_ids, issued_at, expires_at)
+       SELECT 'x' || i, 'u', 0, '', '', 0, ? FROM n`,
       MAX_LIVE_TOKENS,
       world.world.now + 1000,
     );
@@ -240,7 +241,7 @@ describe("the life of a token", () => {
     expect(world.apis.identity.validate(token)).toMatchObject({
       userName: "nova",
       projectName: "service",
-      roles: ["admin", "service"],
+      roles: ["reader", "member", "admin", "service"],
       expiresAt,
     });
   });

@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
-import { PeopleStore } from "../../../../src/cluster/identity/people-store.js";
+import { IdentityStore } from "../../../../src/cluster/identity/store/identity-store.js";
+import { newProject } from "../../../../src/cluster/identity/store/new-project.js";
+import { PeopleStore } from "../../../../src/cluster/identity/store/people-store.js";
 import type { Sql } from "../../../../src/cluster/store/sql.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
@@ -22,6 +24,10 @@ beforeEach(() => {
 /** Identity reads its people when it starts. */
 function started(): Identity {
   return createIdentity({ sql, clock: runtime.clock, random: runtime.random, digests: nodeDigests });
+}
+
+function peopleStore(): PeopleStore {
+  return new PeopleStore(new IdentityStore(sql), nodeDigests);
 }
 
 async function tokenOf(identity: Identity, cloud: string): Promise<{ status: number; token: string }> {
@@ -50,7 +56,7 @@ const ADA = { name: "ada", roles: { research: ["member"], demo: ["reader"] } };
 
 describe("people of a cluster file", () => {
   test("log in by clouds.yaml, and have their roles", async () => {
-    const people = new PeopleStore(sql);
+    const people = peopleStore();
     people.putProject(RESEARCH);
     people.putUser(ADA);
     const identity = started();
@@ -59,31 +65,35 @@ describe("people of a cluster file", () => {
     expect(identity.validate(token)).toMatchObject({
       userName: "ada",
       projectName: "research",
-      roles: ["member"],
+      roles: ["reader", "member"],
       systemScope: null,
     });
     expect(identity.hasProject(identity.validate(token)?.projectId ?? "")).toBe(true);
   });
 
   test("have nothing any more once they are gone", async () => {
-    const people = new PeopleStore(sql);
+    const people = peopleStore();
     people.putProject(RESEARCH);
     people.putUser(ADA);
     const identity = started();
     const { token } = await tokenOf(identity, "devstack-ada");
     const id = identity.validate(token)?.userId ?? "";
-    people.removeUser("ada", id);
+    people.removeUser("ada");
     expect(started().validate(token)).toBeUndefined();
     expect(sql.all("SELECT 1 FROM identity_passwords WHERE user_id = ?", id)).toEqual([]);
   });
 
   test("get no role in the whole system by a project of that name", async () => {
-    const people = new PeopleStore(sql);
+    const people = peopleStore();
     people.putProject({ name: "system", description: "" });
     people.putUser({ name: "ada", roles: { system: ["admin"] } });
     const identity = started();
     const { token } = await tokenOf(identity, "devstack-ada");
-    expect(identity.validate(token)).toMatchObject({ roles: ["admin"], projectName: "system", systemScope: null });
+    expect(identity.validate(token)).toMatchObject({
+      roles: ["reader", "member", "admin"],
+      projectName: "system",
+      systemScope: null,
+    });
     const { userId = "" } = identity.validate(token) ?? {};
     const admin = await tokenOf(identity, "devstack");
     expect(identity.validate(admin.token)?.roles).toContain("admin");
@@ -98,5 +108,30 @@ describe("people of a cluster file", () => {
       baseUrl: "http://127.0.0.1/identity",
     } as never);
     expect([scoped.status, userId.length]).toEqual([401, 32]);
+  });
+
+  test("are not those that were made by the API, which a file that names them takes over as they are", async () => {
+    const store = new IdentityStore(sql);
+    store.users.insert({ id: "u1", name: "ada", domain_id: "default", enabled: true, options: {} });
+    store.projects.insert(newProject("p1", "research"));
+    expect(peopleStore().read()).toEqual({ projects: [], users: [] });
+    peopleStore().putProject({ ...RESEARCH, description: "of Ada" });
+    peopleStore().putUser(ADA);
+    expect(store.users.named("ada", "default")?.id).toBe("u1");
+    expect(store.projects.get("p1")?.description).toBe("of Ada");
+    expect(peopleStore().read().users).toEqual([ADA]);
+    peopleStore().putUser({ name: "ada", roles: { demo: ["reader"] } });
+    expect(peopleStore().read().users).toEqual([{ name: "ada", roles: { demo: ["reader"] } }]);
+  });
+
+  test("that every cluster has come back at the next start, whatever became of them", async () => {
+    const store = new IdentityStore(sql);
+    const nova = store.users.named("nova", "default");
+    store.users.delete(nova?.id ?? "");
+    const admin = store.users.named("admin", "default");
+    store.users.update({ ...admin, name: "root" } as typeof admin & object);
+    const identity = started();
+    expect(identity.validate(identity.issueServiceToken("nova").token)?.userName).toBe("nova");
+    expect(await identity.ensurePassword("admin")).toHaveLength(32);
   });
 });

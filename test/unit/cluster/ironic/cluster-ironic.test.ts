@@ -66,6 +66,6 @@ describe("the Ironic of a cluster", () => {
     expect(text).toMatch(/^\[DEFAULT\]\ncompute_driver = ironic\n\[ironic\]\nauth_type = password\n/);
     expect(text).toContain(`auth_url = ${authUrl}\nusername = admin\n`);
     const [, password = ""] = /^password = (\S+)$/m.exec(text) ?? [];
-    expect(identity.ensurePassword("admin", password)).toBe(password);
+    expect(await identity.ensurePassword("admin", password)).toBe(password);
   });
 });

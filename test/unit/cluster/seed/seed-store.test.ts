@@ -42,9 +42,11 @@ it("reads while another has it, and cannot change it", async () => {
 
 it("does not read tables of an older program: a start brings them up to date", async () => {
   await withSeedStore(place, "write", async ({ store }) => {
-    store.database.run("DELETE FROM schema_steps WHERE component = 'identity' AND version = 2");
-    store.database.run("DROP TABLE identity_projects");
-    store.database.run("DROP TABLE identity_users");
+    store.database.run("DELETE FROM schema_steps WHERE component = 'identity'");
+    const tables = store.database.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'identity_%'");
+    for (const [name] of tables) {
+      store.database.run(`DROP TABLE ${name}`);
+    }
   });
   await expect(withSeedStore(place, "read", async () => undefined)).rejects.toThrow(
     "has the identity tables of an older program",

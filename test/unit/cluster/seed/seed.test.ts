@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ensureDefaultFlavors } from "../../../../src/cluster/default-flavors.js";
-import { IDENTITY_SCHEMA } from "../../../../src/cluster/identity/identity-schema.js";
-import { PeopleStore } from "../../../../src/cluster/identity/people-store.js";
+import { openIdentityStore } from "../../../../src/cluster/identity/store/bootstrap.js";
+import { PeopleStore } from "../../../../src/cluster/identity/store/people-store.js";
 import { ImageStore } from "../../../../src/cluster/image/image-store.js";
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { applySeed, type Seed, seedSteps, seedTexts } from "../../../../src/cluster/seed/seed.js";
 import { refuseZones } from "../../../../src/cluster/seed/seed-aggregates.js";
 import type { SeedPlace, SeedStore } from "../../../../src/cluster/seed/seed-store.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
-import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
@@ -24,9 +23,9 @@ beforeEach(async () => {
   place = { runtime, digests: nodeDigests, directory: stateDir("/state", "/") };
   const store = await openStore({ path: ":memory:", runtime });
   const sql = store.database;
-  applySchema(sql, "identity", IDENTITY_SCHEMA, 0);
+  const identity = openIdentityStore(sql, nodeDigests, 0);
   const images = new ImageStore({ sql, clock, files, logger, digests: nodeDigests, folder: "/state/glance" });
-  parts = { store, people: new PeopleStore(sql), images: images.table, imageStore: () => images };
+  parts = { store, people: new PeopleStore(identity, nodeDigests), images: images.table, imageStore: () => images };
 });
 afterEach(() => parts.store.close());
 

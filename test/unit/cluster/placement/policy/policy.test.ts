@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PlacementCredentials, PolicyOptions } from "../../../../../src/cluster/placement/options.js";
 import type { Action } from "../../../../../src/cluster/placement/policy/default-rules.js";
 import { Enforcer } from "../../../../../src/cluster/placement/policy/enforcer.js";
-import { type PolicyFacts, parseRule } from "../../../../../src/cluster/placement/policy/rule-parser.js";
+import { type PolicyFacts, parseRule } from "../../../../../src/cluster/policy/rule-parser.js";
 
 const facts: PolicyFacts = {
   credentials: {

@@ -1,0 +1,125 @@
+import type { Clock } from "../../../runtime/clock.js";
+import type { Digests } from "../../../runtime/digests.js";
+import type { Random } from "../../../runtime/random.js";
+import type { ServiceRequest } from "../../../runtime/service.js";
+import { isObject, type Json } from "../../http/json.js";
+import type { Query } from "../../http/query.js";
+import { readJson } from "../../http/read-json.js";
+import type { IdentityStore } from "../store/identity-store.js";
+import { DEFAULT_DOMAIN } from "../store/new-project.js";
+import type { Authenticator } from "../tokens/authenticate.js";
+import type { LiveToken } from "../tokens/live-tokens.js";
+import { allows, type PolicyTarget } from "./enforcer.js";
+import { expecting, forbidden, IdentityError, unauthorized } from "./identity-error.js";
+
+export interface IdentityServices extends Authenticator {
+  readonly digests: Digests;
+  readonly random: Random;
+  readonly clock: Clock;
+}
+
+export interface IdentityRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly answer: (call: IdentityCall) => IdentityAnswer | Promise<IdentityAnswer>;
+}
+
+export interface IdentityAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Json;
+}
+
+/** One request to Identity. */
+export class IdentityCall {
+  readonly services: IdentityServices;
+  readonly request: ServiceRequest;
+  readonly query: Query;
+  readonly #params: Readonly<Record<string, string>>;
+
+  constructor(
+    services: IdentityServices,
+    call: {
+      readonly request: ServiceRequest;
+      readonly params: Readonly<Record<string, string>>;
+      readonly query: Query;
+    },
+  ) {
+    this.services = services;
+    this.request = call.request;
+    this.query = call.query;
+    this.#params = call.params;
+  }
+
+  get store(): IdentityStore {
+    return this.services.store;
+  }
+
+  /** `http://host:port/identity/v3` */
+  get root(): string {
+    return `${this.request.baseUrl}/v3`;
+  }
+
+  /** The address that was asked for, with its query. */
+  get url(): string {
+    const { baseUrl, path, query } = this.request;
+    return `${baseUrl}${path}${query === "" ? "" : `?${query}`}`;
+  }
+
+  param(name: string): string {
+    return this.#params[name] ?? "";
+  }
+
+  /** Whether a parameter of the query is set, and not to a word for no. */
+  flag(name: string): boolean {
+    const value = this.query.get(name);
+    return value !== undefined && !["0", "false", "no", "off"].includes(value.toLowerCase());
+  }
+
+  /** The caller's token. @throws {IdentityError} 401 */
+  get token(): LiveToken {
+    const live = this.services.live.find(this.request.headers["x-auth-token"] ?? "");
+    if (!live) {
+      throw unauthorized();
+    }
+    return live;
+  }
+
+  /** @param action `identity:list_users` @throws {IdentityError} 401, 403 */
+  enforce(action: string, target: PolicyTarget = {}): void {
+    if (!allows(action, this.token, target)) {
+      throw forbidden(action);
+    }
+  }
+
+  /** The object in a member of the body; an empty one when there is none. @throws {IdentityError} 400, 413 */
+  body(member: string): unknown {
+    return this.json()[member] ?? {};
+  }
+
+  /** @throws {IdentityError} 400, 413 */
+  json(): Readonly<Record<string, unknown>> {
+    const body = readJson(this.request);
+    if (body.kind === "too-large") {
+      throw new IdentityError(413, "Request is too large.");
+    }
+    if (body.kind === "empty") {
+      return {};
+    }
+    if (body.kind !== "json" || !isObject(body.value)) {
+      throw expecting("valid JSON", "request body");
+    }
+    return body.value;
+  }
+
+  /** 32 hex digits. */
+  newId(): string {
+    return this.services.random.hex(16);
+  }
+
+  /** The domain of what is made without saying one. */
+  get ownDomain(): string {
+    const { record, targetDomain } = this.token;
+    return record.domainId ?? targetDomain?.id ?? DEFAULT_DOMAIN;
+  }
+}

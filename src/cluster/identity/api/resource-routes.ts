@@ -1,0 +1,175 @@
+import type { Json } from "../../http/json.js";
+import type { IdentityStore } from "../store/identity-store.js";
+import type { RecordTable, StoredRecord } from "../store/record-table.js";
+import type { PolicyTarget } from "./enforcer.js";
+import type { IdentityCall, IdentityRoute } from "./identity-call.js";
+import { IdentityError, notFound } from "./identity-error.js";
+import { listBody } from "./listing.js";
+
+/** A kind of records that are listed, shown, made, changed and removed in the same way. */
+export interface Resource<T extends StoredRecord> {
+  /** `users` */
+  readonly plural: string;
+  readonly singular: string;
+  /** Default: `/v3/<plural>`. */
+  readonly path?: string;
+  /** Default: the word itself. */
+  readonly names?: { readonly rule?: string; readonly rules?: string; readonly found?: string };
+  /** Members by which a list is filtered. */
+  readonly filters: readonly string[];
+  readonly table: (store: IdentityStore) => Pick<RecordTable<T>, "get">;
+  /** Records that come with the cluster, before those that are stored. */
+  readonly own?: (call: IdentityCall) => readonly T[];
+  /** What may be listed at all. */
+  readonly list: (call: IdentityCall) => readonly T[];
+  /** What the rule of the list may ask of; default: the domain of the token. */
+  readonly listedBy?: (call: IdentityCall) => PolicyTarget;
+  /** Checks and stores. */
+  readonly create: (call: IdentityCall, body: unknown) => T | Promise<T>;
+  readonly update: (call: IdentityCall, record: T, body: unknown) => T | Promise<T>;
+  readonly remove: (call: IdentityCall, record: T) => void;
+  /** Default: the record as it is. */
+  readonly view?: (call: IdentityCall, record: T) => object;
+}
+
+/** The five routes of a kind. */
+export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): readonly IdentityRoute[] {
+  const { plural, singular, path = `/v3/${plural}`, names = {}, filters } = resource;
+  const rule = names.rule ?? singular;
+  const shown = (call: IdentityCall, record: T): Json => ({ [singular]: viewOf(resource, call, record) as Json });
+  return [
+    {
+      method: "GET",
+      path,
+      answer: (call) => {
+        call.enforce(`identity:list_${names.rules ?? plural}`, (resource.listedBy ?? ownDomain)(call, singular));
+        const records = inOwnDomain(call, [...(resource.own?.(call) ?? []), ...resource.list(call)]).map((record) =>
+          viewOf(resource, call, record),
+        );
+        return { body: listBody(call, plural, records, filters) };
+      },
+    },
+    {
+      method: "POST",
+      path,
+      answer: async (call) => {
+        const body = call.body(singular);
+        call.enforce(`identity:create_${rule}`, targetOf(singular, body));
+        return { status: 201, body: shown(call, await resource.create(call, body)) };
+      },
+    },
+    {
+      method: "GET",
+      path: `${path}/:id`,
+      answer: (call) => ({ body: shown(call, found(resource, call, `identity:get_${rule}`)) }),
+    },
+    {
+      method: "PATCH",
+      path: `${path}/:id`,
+      answer: async (call) => {
+        const record = found(resource, call, `identity:update_${rule}`);
+        refuseOwn(resource, call, record);
+        const body = call.body(singular);
+        refuseForbiddenChanges(singular, record, body);
+        return { body: shown(call, await resource.update(call, record, body)) };
+      },
+    },
+    {
+      method: "DELETE",
+      path: `${path}/:id`,
+      answer: (call) => {
+        const record = found(resource, call, `identity:delete_${rule}`);
+        refuseOwn(resource, call, record);
+        if (isImmutable(record)) {
+          throw immutable("delete", singular, record.id);
+        }
+        call.store.sql.transaction(() => resource.remove(call, record));
+        return { status: 204 };
+      },
+    },
+  ];
+}
+
+/** What a rule may ask of a record: `target.user.domain_id`. */
+export function targetOf(kind: string, record: unknown): PolicyTarget {
+  const members = typeof record === "object" && record !== null ? Object.entries(record) : [];
+  return Object.fromEntries(
+    members.flatMap(([name, value]) =>
+      typeof value === "string" || value === null ? [[`target.${kind}.${name}`, value]] : [],
+    ),
+  );
+}
+
+/** A record of another kind as its own list shows it. */
+export function withLinks(call: IdentityCall, plural: string, record: StoredRecord): Readonly<Record<string, unknown>> {
+  return { ...record, links: { self: `${call.root}/${plural}/${record.id}` } };
+}
+
+/** The record of the path. @throws {IdentityError} 401, 403, 404 */
+function found<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, action: string): T {
+  const { singular, names = {} } = resource;
+  const id = call.param("id");
+  const record = resource.own?.(call).find((one) => one.id === id) ?? resource.table(call.store).get(id);
+  call.enforce(action, targetOf(singular, record));
+  if (!record) {
+    throw notFound(names.found ?? singular, id);
+  }
+  return record;
+}
+
+function viewOf<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, record: T) {
+  const { view, path = `/v3/${resource.plural}` } = resource;
+  const shown = view ? view(call, record) : record;
+  return { ...shown, links: { self: `${call.request.baseUrl}${path}/${record.id}` } } as Readonly<
+    Record<string, unknown>
+  >;
+}
+
+/** A token of a domain lists what is in the domain. */
+function inOwnDomain<T extends StoredRecord>(call: IdentityCall, records: readonly T[]): readonly T[] {
+  const { domainId } = call.token.record;
+  return domainId === null
+    ? records
+    : records.filter((record) => !("domain_id" in record) || record.domain_id === domainId || record.id === domainId);
+}
+
+function ownDomain(call: IdentityCall, singular: string): PolicyTarget {
+  const { domainId } = call.token.record;
+  return domainId === null
+    ? {}
+    : { "target.domain_id": domainId, [`target.${singular}.domain_id`]: domainId, "target.domain.id": domainId };
+}
+
+function refuseOwn<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, { id }: T): void {
+  if (resource.own?.(call).some((one) => one.id === id)) {
+    throw new IdentityError(
+      403,
+      `The ${resource.singular} ${id} comes with the cluster and is neither changed nor deleted.`,
+    );
+  }
+}
+
+function refuseForbiddenChanges(singular: string, record: StoredRecord, body: unknown): void {
+  const wanted = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+  if (wanted.id !== undefined && wanted.id !== record.id) {
+    throw new IdentityError(400, "Cannot change ID");
+  }
+  if (wanted.domain_id !== undefined && "domain_id" in record && wanted.domain_id !== record.domain_id) {
+    throw new IdentityError(400, "Cannot change Domain ID");
+  }
+  const options = wanted.options as { readonly immutable?: unknown } | undefined;
+  if (isImmutable(record) && options?.immutable !== false) {
+    throw immutable("update", singular, record.id);
+  }
+}
+
+function isImmutable(record: StoredRecord): boolean {
+  return "options" in record && (record.options as { readonly immutable?: unknown } | null)?.immutable === true;
+}
+
+function immutable(what: string, kind: string, id: string): IdentityError {
+  return new IdentityError(
+    403,
+    `Unable to ${what} immutable ${kind} resource: \`${id}. Set resource option "immutable" to false first.`,
+  );
+}

@@ -1,0 +1,203 @@
+import { Type } from "typebox";
+import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
+import { checkBody } from "../api/check-body.js";
+import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
+import { conflict, forbidden, IdentityError, notFound } from "../api/identity-error.js";
+import { listBody } from "../api/listing.js";
+import { BOOLEAN, ID, members, NAME, orNull, TEXT } from "../api/schema-parts.js";
+import { removeApplicationCredential } from "../store/cascades.js";
+import type { AccessRule, ApplicationCredential } from "../store/records.js";
+import { ACCESS_RULE_ROUTES, accessRuleView } from "./access-rules.js";
+
+const CREATE = members(
+  { name: NAME },
+  {
+    description: orNull(TEXT),
+    secret: orNull(TEXT),
+    expires_at: orNull(TEXT),
+    roles: Type.Array(
+      Type.Object(
+        { id: Type.Optional(ID), name: Type.Optional(NAME) },
+        { minProperties: 1, maxProperties: 1, additionalProperties: false },
+      ),
+    ),
+    unrestricted: BOOLEAN,
+    access_rules: Type.Array(
+      Type.Object(
+        {
+          path: Type.Optional(Type.String({ maxLength: 225, pattern: "^\\/.*" })),
+          method: Type.Optional(Type.String({ pattern: "^(POST|GET|HEAD|PATCH|PUT|DELETE)$" })),
+          service: Type.Optional(ID),
+          id: Type.Optional(ID),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+);
+
+const PATH = "/v3/users/:user/application_credentials";
+
+/** Secrets by which programs get tokens of a user for one project, with some of the user's roles. */
+export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "GET",
+    path: PATH,
+    answer: (call) => {
+      call.enforce("identity:list_application_credentials", { "target.user.id": call.param("user") });
+      const all = call.store.applicationCredentials.where("user_id", call.param("user"));
+      return {
+        body: listBody(
+          call,
+          "application_credentials",
+          all.map((one) => viewOf(call, one)),
+          ["name"],
+        ),
+      };
+    },
+  },
+  { method: "POST", path: PATH, answer: create },
+  {
+    method: "GET",
+    path: `${PATH}/:id`,
+    answer: (call) => ({ body: { application_credential: viewOf(call, credentialOf(call, "get")) as never } }),
+  },
+  {
+    method: "DELETE",
+    path: `${PATH}/:id`,
+    answer: (call) => {
+      const { id } = credentialOf(call, "delete");
+      refuseDelegation(call);
+      call.store.sql.transaction(() => removeApplicationCredential(call.store, id));
+      return { status: 204 };
+    },
+  },
+  ...ACCESS_RULE_ROUTES,
+];
+
+async function create(call: IdentityCall) {
+  const { store, services, token } = call;
+  const userId = call.param("user");
+  call.enforce("identity:create_application_credential", { "target.user.id": userId });
+  const wanted = checkBody(CREATE, call.body("application_credential"));
+  refuseDelegation(call);
+  const projectId = token.record.projectId;
+  if (projectId === null) {
+    throw forbidden("identity:create_application_credential");
+  }
+  const roles = rolesFor(call, wanted.roles);
+  const expires = expiry(call, wanted.expires_at);
+  const secret = wanted.secret || services.random.hex(43);
+  const setSecret = await services.passwords.prepare(secret);
+  const credential = store.sql.transaction(() => {
+    if (store.applicationCredentials.where("user_id", userId).some(({ name }) => name === wanted.name)) {
+      throw conflict("application_credential", `Duplicate entry found with name ${wanted.name}`);
+    }
+    const record = store.applicationCredentials.insert({
+      id: call.newId(),
+      name: wanted.name,
+      user_id: userId,
+      description: wanted.description ?? null,
+      project_id: projectId,
+      roles,
+      unrestricted: wanted.unrestricted ?? false,
+      ...expires,
+      access_rules: (wanted.access_rules ?? []).map((rule) => accessRule(call, userId, rule)),
+    });
+    setSecret(record.id);
+    return record;
+  });
+  return { status: 201, body: { application_credential: { ...viewOf(call, credential), secret } as never } };
+}
+
+/** A program that came in by an application credential manages others only when it was trusted with that. */
+function refuseDelegation({ token, store }: IdentityCall): void {
+  const { applicationCredentialId: id } = token.record;
+  if (id !== null && store.applicationCredentials.get(id)?.unrestricted !== true) {
+    throw forbidden(
+      "Using method 'application_credential' is not allowed for managing additional application credentials.",
+    );
+  }
+}
+
+/** Roles that the token has; all of them when none is named. */
+function rolesFor(
+  { token }: IdentityCall,
+  wanted: readonly { readonly id?: string; readonly name?: string }[] | undefined,
+): readonly string[] {
+  if (wanted === undefined || wanted.length === 0) {
+    return token.roles.map(({ id }) => id);
+  }
+  return wanted.map((ref) => {
+    const role = token.roles.find(({ id, name }) => (ref.id === undefined ? name === ref.name : id === ref.id));
+    if (!role) {
+      throw new IdentityError(
+        400,
+        "Invalid application credential: Cannot create an application credential with unassigned role",
+      );
+    }
+    return role.id;
+  });
+}
+
+function expiry(
+  { services }: IdentityCall,
+  text: string | null | undefined,
+): Pick<ApplicationCredential, "expires" | "expires_at"> {
+  if (text === undefined || text === null) {
+    return { expires: null, expires_at: null };
+  }
+  const time = parseIsoTime(text);
+  const assumed =
+    "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.";
+  if (time === undefined) {
+    throw new IdentityError(400, `Timestamp not in expected format. ${assumed}`);
+  }
+  if (time <= services.clock.now()) {
+    throw new IdentityError(400, `The 'expires_at' must not be before now. ${assumed}`);
+  }
+  const microseconds = /\.(\d{1,6})/.exec(text)?.[1] ?? "";
+  return { expires: time, expires_at: isoMicroseconds(time).slice(0, 20) + microseconds.padEnd(6, "0") };
+}
+
+/** The user's rule of that id, one that says the same, or a new one. */
+function accessRule(
+  call: IdentityCall,
+  userId: string,
+  { id, path = "", method = "", service = "" }: Partial<AccessRule>,
+): AccessRule {
+  const theirs = call.store.accessRules.where("user_id", userId);
+  if (id !== undefined) {
+    const known = theirs.find((rule) => rule.id === id);
+    if (!known) {
+      throw notFound("Access Rule", id);
+    }
+    return known;
+  }
+  const same = theirs.find((rule) => rule.path === path && rule.method === method && rule.service === service);
+  return same ?? call.store.accessRules.insert({ id: call.newId(), path, method, service, user_id: userId });
+}
+
+function credentialOf(call: IdentityCall, verb: "get" | "delete"): ApplicationCredential {
+  const id = call.param("id");
+  const credential = call.store.applicationCredentials.get(id);
+  // Whose it is counts, not whose the path says it is.
+  const userId = credential?.user_id ?? call.param("user");
+  call.enforce(`identity:${verb}_application_credential`, { "target.user.id": userId });
+  if (!credential || credential.user_id !== call.param("user")) {
+    throw notFound("Application Credential", id);
+  }
+  return credential;
+}
+
+function viewOf(call: IdentityCall, credential: ApplicationCredential) {
+  const { expires: _, access_rules: rules, roles, user_id: userId, ...rest } = credential;
+  return {
+    ...rest,
+    roles: roles
+      .flatMap((id) => call.store.roles.get(id) ?? [])
+      .map(({ id, name, domain_id }) => ({ id, name, domain_id })),
+    ...(rules.length === 0 ? {} : { access_rules: rules.map(accessRuleView) }),
+    links: { self: `${call.root}/users/${userId}/application_credentials/${credential.id}` },
+  };
+}

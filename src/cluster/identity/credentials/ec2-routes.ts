@@ -1,0 +1,94 @@
+import { isObject, type Json } from "../../http/json.js";
+import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
+import { notFound } from "../api/identity-error.js";
+import { listBody } from "../api/listing.js";
+import { targetOf } from "../api/resource-routes.js";
+import type { Credential } from "../store/records.js";
+
+const PATH = "/v3/users/:id/credentials/OS-EC2";
+
+/** Access keys of a user, as credentials of type `ec2`. */
+export const EC2_ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "GET",
+    path: PATH,
+    answer: (call) => {
+      const userId = ownerOf(call, "identity:ec2_list_credentials");
+      const keys = call.store.credentials.where("user_id", userId).filter(({ type }) => type === "ec2");
+      const shown = keys.map((key) => ec2View(call, key));
+      return { body: listBody(call, "credentials", shown) };
+    },
+  },
+  {
+    method: "POST",
+    path: PATH,
+    answer: (call) => {
+      const userId = ownerOf(call, "identity:ec2_create_credential");
+      const projectId = String(call.json().tenant_id ?? "");
+      if (!call.store.projects.get(projectId)) {
+        throw notFound("project", projectId);
+      }
+      const blob = { access: call.newId(), secret: call.newId(), trust_id: null };
+      const key = call.store.credentials.insert({
+        id: call.services.digests.sha256(blob.access),
+        type: "ec2",
+        blob: JSON.stringify(blob),
+        user_id: userId,
+        project_id: projectId,
+      });
+      return { status: 201, body: { credential: ec2View(call, key) } };
+    },
+  },
+  {
+    method: "GET",
+    path: `${PATH}/:access`,
+    answer: (call) => ({ body: { credential: ec2View(call, keyOf(call, "identity:ec2_get_credential")) } }),
+  },
+  {
+    method: "DELETE",
+    path: `${PATH}/:access`,
+    answer: (call) => {
+      call.store.credentials.delete(keyOf(call, "identity:ec2_delete_credential").id);
+      return { status: 204 };
+    },
+  },
+];
+
+/** What an EC2 key's blob says; nothing of one that cannot be read. */
+export function parsedBlob(blob: string): { readonly access?: string; readonly secret?: string } {
+  try {
+    const value: unknown = JSON.parse(blob);
+    const { access, secret } = isObject(value) ? value : {};
+    return {
+      ...(typeof access === "string" ? { access } : {}),
+      ...(typeof secret === "string" ? { secret } : {}),
+    };
+  } catch {
+    return {};
+  }
+}
+
+function ownerOf(call: IdentityCall, action: string): string {
+  const user = call.store.users.get(call.param("id"));
+  call.enforce(action, { "target.user.id": call.param("id") });
+  if (!user) {
+    throw notFound("user", call.param("id"));
+  }
+  return user.id;
+}
+
+function keyOf(call: IdentityCall, action: string): Credential {
+  const access = call.param("access");
+  const key = call.store.credentials.get(call.services.digests.sha256(access));
+  call.enforce(action, key ? targetOf("credential", key) : { "target.credential.user_id": call.token.user.id });
+  if (!key || key.user_id !== call.param("id")) {
+    throw notFound("credential", access);
+  }
+  return key;
+}
+
+function ec2View(call: IdentityCall, key: Credential): Readonly<Record<string, Json>> {
+  const { access = "", secret = "" } = parsedBlob(key.blob);
+  const self = `${call.root}/users/${key.user_id}/credentials/OS-EC2/${access}`;
+  return { user_id: key.user_id, tenant_id: key.project_id, access, secret, trust_id: null, links: { self } };
+}

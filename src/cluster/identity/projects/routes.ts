@@ -1,0 +1,75 @@
+import { checkBody } from "../api/check-body.js";
+import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
+import { IdentityError } from "../api/identity-error.js";
+import { resourceRoutes } from "../api/resource-routes.js";
+import { createDomain, removeDomainRecord } from "../domains/domain-rules.js";
+import { removeProject } from "../store/cascades.js";
+import { newProject } from "../store/new-project.js";
+import type { Project } from "../store/records.js";
+import { relatives } from "./hierarchy.js";
+import { changeProject, childrenOf, refusePlace, refuseTakenName } from "./project-rules.js";
+import { TAG_ROUTES, tagsPass } from "./project-tags.js";
+import { CREATE_PROJECT, UPDATE_PROJECT } from "./schemas.js";
+
+export const PROJECT_ROUTES: readonly IdentityRoute[] = [
+  ...resourceRoutes<Project>({
+    plural: "projects",
+    singular: "project",
+    filters: ["domain_id", "enabled", "name", "parent_id", "is_domain"],
+    table: (store) => store.projects,
+    list: (call) =>
+      call.store.projects
+        .list()
+        .filter(
+          (project) => (call.query.get("is_domain") !== undefined || !project.is_domain) && tagsPass(call, project),
+        ),
+    create,
+    update: ({ store }, project, body) => {
+      const wanted = checkBody(UPDATE_PROJECT, body);
+      for (const member of ["parent_id", "is_domain"] as const) {
+        if (wanted[member] !== undefined && wanted[member] !== project[member]) {
+          throw new IdentityError(403, `Update of \`${member}\` is not allowed.`);
+        }
+      }
+      return store.sql.transaction(() => changeProject(store, project, { ...project, ...wanted }));
+    },
+    remove,
+    view: (call, project) => (call.param("id") === "" ? project : { ...project, ...relatives(call, project) }),
+  }),
+  ...TAG_ROUTES,
+];
+
+function create(call: IdentityCall, body: unknown): Project {
+  const { store } = call;
+  const wanted = checkBody(CREATE_PROJECT, body);
+  if (wanted.is_domain === true) {
+    if (wanted.domain_id != null || wanted.parent_id != null) {
+      throw new IdentityError(400, "only root projects are allowed to act as domains.");
+    }
+    return createDomain(call, wanted);
+  }
+  const domainId = wanted.domain_id ?? call.ownDomain;
+  const project = newProject(call.newId(), wanted.name, {
+    ...wanted,
+    domain_id: domainId,
+    parent_id: wanted.parent_id ?? domainId,
+    description: wanted.description ?? "",
+  });
+  refusePlace(store, project);
+  refuseTakenName(store, project);
+  return store.projects.insert(project);
+}
+
+function remove({ store }: IdentityCall, project: Project): void {
+  if (project.is_domain) {
+    removeDomainRecord(store, project);
+    return;
+  }
+  if (childrenOf(store, project.id).length > 0) {
+    throw new IdentityError(
+      403,
+      `Cannot delete the project ${project.id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
+    );
+  }
+  removeProject(store, project.id);
+}

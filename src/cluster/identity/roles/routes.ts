@@ -1,0 +1,52 @@
+import { checkBody } from "../api/check-body.js";
+import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
+import { conflict, notFound } from "../api/identity-error.js";
+import { resourceRoutes } from "../api/resource-routes.js";
+import { changes, ID, members, NAME, OPTIONS, orNull, TEXT } from "../api/schema-parts.js";
+import { removeRole } from "../store/cascades.js";
+import type { Role } from "../store/records.js";
+import { IMPLIED_ROLE_ROUTES } from "./implied-roles.js";
+
+const ROLE = { description: orNull(TEXT), options: OPTIONS };
+const CREATE = members({ name: NAME }, { ...ROLE, domain_id: orNull(ID) });
+const UPDATE = changes({ name: NAME, ...ROLE });
+
+export const ROLE_ROUTES: readonly IdentityRoute[] = [
+  ...resourceRoutes<Role>({
+    plural: "roles",
+    singular: "role",
+    filters: ["name", "domain_id"],
+    table: (store) => store.roles,
+    list: ({ store, query }) =>
+      store.roles.list().filter((role) => query.get("domain_id") !== undefined || role.domain_id === null),
+    create: (call, body) => {
+      const wanted = checkBody(CREATE, body);
+      const domainId = wanted.domain_id ?? null;
+      if (domainId !== null && !call.store.domain(domainId)) {
+        throw notFound("domain", domainId);
+      }
+      const more = { description: wanted.description ?? null, options: wanted.options ?? {} };
+      const role = { ...wanted, ...more, id: call.newId(), domain_id: domainId };
+      refuseTakenName(call, role);
+      return call.store.roles.insert(role);
+    },
+    update: (call, role, body) => {
+      const wanted = checkBody(UPDATE, body);
+      const after = { ...role, ...wanted, options: { ...role.options, ...wanted.options } };
+      refuseTakenName(call, after);
+      return call.store.roles.update(after);
+    },
+    remove: ({ store }, role) => removeRole(store, role.id),
+  }),
+  ...IMPLIED_ROLE_ROUTES,
+];
+
+function refuseTakenName({ store }: IdentityCall, { id, name, domain_id: domainId }: Role): void {
+  const other = store.roles.named(name, domainId);
+  if (other && other.id !== id) {
+    throw conflict(
+      "role",
+      `Duplicate entry found with name ${name}${domainId === null ? "" : ` at domain ID ${domainId}`}`,
+    );
+  }
+}

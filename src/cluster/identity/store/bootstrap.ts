@@ -1,0 +1,97 @@
+import type { Digests } from "../../../runtime/digests.js";
+import { applySchema } from "../../store/schema/apply-schema.js";
+import type { Sql } from "../../store/sql.js";
+import { stableId } from "../stable-id.js";
+import { IDENTITY_SCHEMA } from "./identity-schema.js";
+import { IdentityStore } from "./identity-store.js";
+import { DEFAULT_DOMAIN, newProject } from "./new-project.js";
+import { PeopleStore } from "./people-store.js";
+
+export const REGION = "RegionOne";
+
+/** Users that a person logs in as, in every cluster. @internal for tests */
+export type LoginUser = "admin" | "demo";
+export type ServiceUser = "nova" | "placement";
+
+const PROJECTS = { admin: "Bootstrap project for initializing the cloud.", demo: "", service: "" };
+const ROLES = ["reader", "member", "admin", "service"] as const;
+const IMPLIED = [
+  ["admin", "member"],
+  ["member", "reader"],
+] as const;
+
+/** User → project → roles; {@link SYSTEM} stands for the whole deployment. */
+const GRANTS: Readonly<Record<LoginUser | ServiceUser, Readonly<Record<string, readonly (typeof ROLES)[number][]>>>> = {
+  admin: { admin: ["reader", "member", "admin"], system: ["reader", "member", "admin"] },
+  demo: { demo: ["reader", "member"] },
+  nova: { service: ["admin", "service"] },
+  placement: { service: ["admin", "service"] },
+};
+const SYSTEM = "system";
+
+/** The tables, up to date, with what every cluster has. */
+export function openIdentityStore(sql: Sql, digests: Pick<Digests, "sha256">, now: number): IdentityStore {
+  applySchema(sql, "identity", IDENTITY_SCHEMA, now);
+  const store = new IdentityStore(sql);
+  sql.transaction(() => {
+    ensureOwn(store, digests);
+    moveOldPeople(store, digests);
+  });
+  return store;
+}
+
+/** Puts back what is missing of a cluster's own accounts: its services and `clouds.yaml` live by them. */
+function ensureOwn(store: IdentityStore, digests: Pick<Digests, "sha256">): void {
+  const idOf = (kind: string, name: string) => stableId(digests, `${kind}/${name}`);
+  if (!store.projects.get(DEFAULT_DOMAIN)) {
+    const domain = { domain_id: null, parent_id: null, is_domain: true, description: "The default domain" };
+    store.projects.insert(newProject(DEFAULT_DOMAIN, "Default", domain));
+  }
+  for (const name of ROLES.filter((role) => !store.roles.get(idOf("role", role)))) {
+    store.roles.insert({ id: idOf("role", name), name, domain_id: null, description: null, options: {} });
+    for (const [prior, implied] of IMPLIED.filter((pair) => pair.some((role) => role === name))) {
+      store.impliedRoles.add(idOf("role", prior), idOf("role", implied));
+    }
+  }
+  if (!store.regions.get(REGION)) {
+    store.regions.insert({ id: REGION, description: "", parent_region_id: null });
+  }
+  for (const [name, description] of Object.entries(PROJECTS)) {
+    if (!store.projects.get(idOf("project", name))) {
+      store.projects.insert(newProject(idOf("project", name), name, { description }));
+    }
+  }
+  for (const [name, targets] of Object.entries(GRANTS)) {
+    const id = idOf("user", name);
+    if (!store.users.get(id)) {
+      store.users.insert({ id, name, domain_id: DEFAULT_DOMAIN, enabled: true, options: {} });
+      for (const [target, roles] of Object.entries(targets)) {
+        for (const role of roles) {
+          store.grants.add({
+            actor: "user",
+            actorId: id,
+            ...(target === SYSTEM
+              ? { target: "system", targetId: SYSTEM }
+              : { target: "project", targetId: idOf("project", target) }),
+            roleId: idOf("role", role),
+            inherited: false,
+          });
+        }
+      }
+    }
+  }
+}
+
+/** Takes over what an earlier release knew of a cluster file. */
+function moveOldPeople(store: IdentityStore, digests: Pick<Digests, "sha256">): void {
+  const { sql } = store;
+  const people = new PeopleStore(store, digests);
+  for (const [name, description] of sql.all("SELECT name, description FROM identity_projects_to_move ORDER BY rowid")) {
+    people.putProject({ name: String(name), description: String(description) });
+  }
+  for (const [name, roles] of sql.all("SELECT name, roles FROM identity_users_to_move ORDER BY rowid")) {
+    people.putUser({ name: String(name), roles: JSON.parse(String(roles)) });
+  }
+  sql.run("DELETE FROM identity_projects_to_move");
+  sql.run("DELETE FROM identity_users_to_move");
+}

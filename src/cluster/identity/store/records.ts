@@ -1,0 +1,104 @@
+import type { Json } from "../../http/json.js";
+import type { StoredRecord } from "./record-table.js";
+
+type Options = { readonly immutable?: boolean | null; readonly [name: string]: Json | undefined };
+
+/** A project, or a domain: a project that is its own namespace. */
+export interface Project extends StoredRecord {
+  readonly name: string;
+  /** Null: of a domain. */
+  readonly domain_id: string | null;
+  readonly description: string | null;
+  readonly enabled: boolean;
+  readonly parent_id: string | null;
+  readonly is_domain: boolean;
+  readonly tags: readonly string[];
+  readonly options: Options;
+}
+
+export interface User extends StoredRecord {
+  readonly name: string;
+  readonly domain_id: string;
+  readonly enabled: boolean;
+  readonly default_project_id?: string | null;
+  readonly options: Options;
+}
+
+export interface Group extends StoredRecord {
+  readonly name: string;
+  readonly domain_id: string;
+  readonly description: string;
+}
+
+export interface Role extends StoredRecord {
+  readonly name: string;
+  /** Null: of the whole deployment. */
+  readonly domain_id: string | null;
+  readonly description: string | null;
+  readonly options: Options;
+}
+
+export interface Service extends StoredRecord {
+  readonly type: string;
+  readonly name?: string;
+  readonly enabled: boolean;
+}
+
+export interface Endpoint extends StoredRecord {
+  readonly interface: string;
+  readonly service_id: string;
+  readonly region_id: string | null;
+  readonly region: string | null;
+  readonly url: string;
+  readonly enabled: boolean;
+}
+
+export interface Region extends StoredRecord {
+  readonly description: string;
+  readonly parent_region_id: string | null;
+}
+
+export interface Credential extends StoredRecord {
+  readonly type: string;
+  readonly blob: string;
+  readonly user_id: string;
+  readonly project_id: string | null;
+}
+
+export interface ApplicationCredential extends StoredRecord {
+  readonly name: string;
+  readonly user_id: string;
+  readonly description: string | null;
+  readonly project_id: string;
+  /** Ids. */
+  readonly roles: readonly string[];
+  readonly unrestricted: boolean;
+  /** Milliseconds since the epoch. */
+  readonly expires: number | null;
+  /** The same as the API shows it, to the microsecond. */
+  readonly expires_at: string | null;
+  readonly access_rules: readonly AccessRule[];
+}
+
+export interface AccessRule extends StoredRecord {
+  readonly service: string;
+  readonly method: string;
+  readonly path: string;
+  readonly user_id: string;
+}
+
+export interface EndpointGroup extends StoredRecord {
+  readonly name: string;
+  readonly description: string | null;
+  readonly filters: Readonly<Record<string, Json>>;
+}
+
+/** A policy's blob, an OAuth consumer's secret: stored for those who ask for them, without effect. */
+export interface PlainRecord extends StoredRecord {
+  readonly [member: string]: Json;
+}
+
+/** Options of a domain by group; its id is the domain's. */
+export interface DomainConfig extends StoredRecord {
+  readonly config: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+}

@@ -1,0 +1,152 @@
+import type { Clock } from "../../../runtime/clock.js";
+import type { Digests } from "../../../runtime/digests.js";
+import type { Random } from "../../../runtime/random.js";
+import { equalInConstantTime } from "../../constant-time.js";
+import type { SqlValue } from "../../database/database-file.js";
+import type { Sql, SqlRow } from "../../store/sql.js";
+
+export interface TokenScope {
+  readonly projectId: string | null;
+  readonly domainId: string | null;
+  readonly system: boolean;
+}
+
+export interface TokenRecord extends TokenScope {
+  readonly userId: string;
+  readonly methods: readonly string[];
+  /** The one that was shown instead of a password. */
+  readonly applicationCredentialId: string | null;
+  /** The token's own, then that of the first token of the chain. */
+  readonly auditIds: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+/** Where a token comes from besides a password. */
+export interface TokenOrigin {
+  /** The token that was shown: its end and its chain are kept. */
+  readonly parent?: TokenRecord | undefined;
+  readonly applicationCredentialId?: string;
+  /** The latest end, milliseconds since the epoch. */
+  readonly end?: number;
+}
+
+/** Seconds; `[token] expiration` of Keystone. */
+const TOKEN_LIFETIME = 3600;
+
+/**
+ * Over this many live tokens the oldest ones go.
+ * @internal for tests
+ */
+export const MAX_LIVE_TOKENS = 50_000;
+
+const MAX_TOKEN_LENGTH = 512;
+const COLUMNS =
+  "user_id, project_id, domain_id, system, methods, application_credential_id, audit_ids, issued_at, expires_at";
+
+/** Tokens: opaque to the client, kept as digests, so that neither the file nor a backup of it lets anybody in. */
+export class TokenStore {
+  readonly #sql: Sql;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #digests: Digests;
+  #ended = 0;
+
+  constructor(sql: Sql, doors: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
+    this.#sql = sql;
+    this.#clock = doors.clock;
+    this.#random = doors.random;
+    this.#digests = doors.digests;
+  }
+
+  /** How often tokens were ended here before their time. */
+  get ended(): number {
+    return this.#ended;
+  }
+
+  issue(
+    userId: string,
+    scope: TokenScope,
+    methods: readonly string[],
+    { parent, applicationCredentialId, end = Number.POSITIVE_INFINITY }: TokenOrigin = {},
+  ): { readonly token: string; readonly record: TokenRecord } {
+    const now = this.#clock.now();
+    const token = `gAAAAAB${this.#random.hex(88)}`;
+    const record: TokenRecord = {
+      userId,
+      projectId: scope.projectId,
+      domainId: scope.domainId,
+      system: scope.system,
+      methods: [...new Set([...methods, ...(parent?.methods ?? [])])],
+      applicationCredentialId: applicationCredentialId ?? parent?.applicationCredentialId ?? null,
+      auditIds: [this.#random.hex(11), ...(parent?.auditIds.slice(-1) ?? [])],
+      issuedAt: now,
+      expiresAt: parent?.expiresAt ?? Math.min(now + TOKEN_LIFETIME * 1000, end),
+    };
+    this.#sql.transaction(() => {
+      this.#sql.run("DELETE FROM identity_tokens WHERE expires_at <= ?", now);
+      this.#sql.run(
+        `INSERT INTO identity_tokens (digest, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        this.#digests.sha256(token),
+        userId,
+        record.projectId,
+        record.domainId,
+        record.system ? 1 : 0,
+        record.methods.join(" "),
+        record.applicationCredentialId,
+        record.auditIds.join(" "),
+        record.issuedAt,
+        record.expiresAt,
+      );
+      const { changes } = this.#sql.run(
+        "DELETE FROM identity_tokens WHERE digest IN (SELECT digest FROM identity_tokens ORDER BY expires_at DESC, issued_at DESC LIMIT -1 OFFSET ?)",
+        MAX_LIVE_TOKENS,
+      );
+      this.#ended += changes;
+    });
+    return { token, record };
+  }
+
+  /** Undefined: unknown, revoked or expired. */
+  find(token: string): TokenRecord | undefined {
+    if (token === "" || token.length > MAX_TOKEN_LENGTH) {
+      return undefined;
+    }
+    const digest = this.#digests.sha256(token);
+    const row = this.#sql.get(`SELECT digest, ${COLUMNS} FROM identity_tokens WHERE digest = ?`, digest);
+    if (!row || !equalInConstantTime(String(row[0]), digest)) {
+      return undefined;
+    }
+    const record = toRecord(row.slice(1));
+    return record.expiresAt > this.#clock.now() ? record : undefined;
+  }
+
+  revoke(token: string): void {
+    this.#ended += 1;
+    this.#sql.run("DELETE FROM identity_tokens WHERE digest = ?", this.#digests.sha256(token));
+  }
+
+  /** All of a user, when the password has changed. */
+  revokeAll(userId: string): void {
+    this.#ended += 1;
+    this.#sql.run("DELETE FROM identity_tokens WHERE user_id = ?", userId);
+  }
+}
+
+function toRecord(row: SqlRow): TokenRecord {
+  const [userId, projectId, domainId, system, methods, credential, auditIds, issuedAt, expiresAt] = row;
+  return {
+    userId: String(userId),
+    projectId: textOrNull(projectId),
+    domainId: textOrNull(domainId),
+    system: Number(system) === 1,
+    methods: String(methods).split(" "),
+    applicationCredentialId: textOrNull(credential),
+    auditIds: String(auditIds).split(" "),
+    issuedAt: Number(issuedAt),
+    expiresAt: Number(expiresAt),
+  };
+}
+
+const textOrNull = (value: SqlValue | undefined): string | null => (typeof value === "string" ? value : null);

@@ -1,0 +1,86 @@
+import type { Clock } from "../../../runtime/clock.js";
+import type { Digests } from "../../../runtime/digests.js";
+import type { Random } from "../../../runtime/random.js";
+import { equalInConstantTime } from "../../constant-time.js";
+import type { Sql } from "../../store/sql.js";
+
+/** A generated password has 128 random bits: a fast digest is enough. One that a person chose gets a slow one. */
+type Scheme = "sha256" | "scrypt";
+
+/** Milliseconds for which a password that was right need not be hashed again. */
+const REMEMBERED = 300_000;
+const MOST_REMEMBERED = 1000;
+
+/** Passwords of users and secrets of application credentials, as salted digests by the id of whose they are. */
+export class PasswordStore {
+  readonly #sql: Sql;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #digests: Digests;
+  /** Of passwords that were right lately: a digest that only this process can make, and until when. */
+  readonly #right = new Map<string, number>();
+  readonly #key: string;
+
+  constructor(sql: Sql, doors: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
+    this.#sql = sql;
+    this.#clock = doors.clock;
+    this.#random = doors.random;
+    this.#digests = doors.digests;
+    this.#key = doors.random.hex(32);
+  }
+
+  /** Takes as long for nobody as for a user who chose a password. */
+  async matches(id: string | undefined, password: string): Promise<boolean> {
+    const row = this.#sql.get("SELECT salt, digest, scheme FROM identity_passwords WHERE user_id = ?", id ?? "");
+    const [salt, digest, scheme] = (row ?? ["", "", "scrypt"]).map(String);
+    const proof = this.#digests.sha256(`${this.#key}:${id}:${digest}:${password}:${this.#key}`);
+    if (row !== undefined && (this.#right.get(proof) ?? 0) > this.#clock.now()) {
+      return true;
+    }
+    const found = await this.#digest(scheme as Scheme, salt ?? "", password);
+    const same = equalInConstantTime(digest ?? "", found) && row !== undefined;
+    if (same && scheme === "scrypt") {
+      this.#remember(proof);
+    }
+    return same;
+  }
+
+  /** Replaces the password by a new random one. */
+  generate(id: string): string {
+    const password = this.#random.hex(16);
+    const salt = this.#random.hex(16);
+    this.#write(id, salt, this.#fast(salt, password), "sha256");
+    return password;
+  }
+
+  /** Makes the digest first: the caller stores it when nothing can fail any more. */
+  async prepare(password: string): Promise<(id: string) => void> {
+    const salt = this.#random.hex(16);
+    const digest = await this.#digest("scrypt", salt, password);
+    return (id) => this.#write(id, salt, digest, "scrypt");
+  }
+
+  remove(id: string): void {
+    this.#sql.run("DELETE FROM identity_passwords WHERE user_id = ?", id);
+  }
+
+  #remember(proof: string): void {
+    if (this.#right.size >= MOST_REMEMBERED) {
+      this.#right.clear();
+    }
+    this.#right.set(proof, this.#clock.now() + REMEMBERED);
+  }
+
+  #write(id: string, salt: string, digest: string, scheme: Scheme): void {
+    const text = "INSERT OR REPLACE INTO identity_passwords (user_id, salt, digest, scheme) VALUES (?, ?, ?, ?)";
+    this.#sql.run(text, id, salt, digest, scheme);
+  }
+
+  async #digest(scheme: Scheme, salt: string, password: string): Promise<string> {
+    return scheme === "scrypt" ? await this.#digests.scrypt(password, salt) : this.#fast(salt, password);
+  }
+
+  #fast(salt: string, password: string): string {
+    return this.#digests.sha256(`${salt}:${password}`);
+  }
+}

@@ -1,0 +1,138 @@
+import { checkBody } from "../api/check-body.js";
+import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
+import { conflict, IdentityError, notFound, unauthorized } from "../api/identity-error.js";
+import { listBody } from "../api/listing.js";
+import { resourceRoutes, targetOf, withLinks } from "../api/resource-routes.js";
+import { projectsOf } from "../grants/scopes-of-user.js";
+import { endTokens, removeUser } from "../store/cascades.js";
+import type { User } from "../store/records.js";
+import { CHANGE_PASSWORD, CREATE_USER, UPDATE_USER } from "./schemas.js";
+
+/** Keystone's `[identity] max_password_length`. */
+const LONGEST_PASSWORD = 4096;
+
+export const USER_ROUTES: readonly IdentityRoute[] = [
+  ...resourceRoutes<User>({
+    plural: "users",
+    singular: "user",
+    filters: ["domain_id", "enabled", "name"],
+    table: (store) => store.users,
+    list: ({ store }) => store.users.list(),
+    create,
+    update,
+    remove: ({ store }, user) => removeUser(store, user.id),
+    view: (_, user) => ({ ...user, password_expires_at: null }),
+  }),
+  { method: "POST", path: "/v3/users/:id/password", answer: changePassword },
+  {
+    method: "GET",
+    path: "/v3/users/:id/projects",
+    answer: (call) => {
+      const user = userFor(call, "list_user_projects");
+      const projects = projectsOf(call.store, user.id).map((project) => withLinks(call, "projects", project));
+      return { body: listBody(call, "projects", projects, ["domain_id", "enabled", "name"]) };
+    },
+  },
+  {
+    method: "GET",
+    path: "/v3/users/:id/groups",
+    answer: (call) => {
+      const user = userFor(call, "list_groups_for_user");
+      const { domainId } = call.token.record;
+      const groups = call.store.members
+        .leftOf(user.id)
+        .flatMap((id) => call.store.groups.get(id) ?? [])
+        .filter((group) => domainId === null || group.domain_id === domainId)
+        .map((group) => withLinks(call, "groups", group));
+      return { body: listBody(call, "groups", groups, ["name"]) };
+    },
+  },
+];
+
+async function create(call: IdentityCall, body: unknown): Promise<User> {
+  const { store, services } = call;
+  const { password, ...wanted } = checkBody(CREATE_USER, body);
+  const domainId = wanted.domain_id ?? call.ownDomain;
+  if (!store.domain(domainId)) {
+    throw notFound("domain", domainId);
+  }
+  const user: User = { enabled: true, options: {}, ...wanted, id: call.newId(), domain_id: domainId };
+  const setPassword = await preparePassword(call, password);
+  return store.sql.transaction(() => {
+    refuseTakenName(call, user);
+    setPassword?.(user.id);
+    services.tokens.revokeAll(user.id);
+    return store.users.insert(user);
+  });
+}
+
+async function update(call: IdentityCall, { id }: User, body: unknown): Promise<User> {
+  const { store, services } = call;
+  const { password, ...wanted } = checkBody(UPDATE_USER, body);
+  const setPassword = await preparePassword(call, password);
+  return store.sql.transaction(() => {
+    // Somebody else may have changed it while the password was hashed.
+    const before = store.users.get(id);
+    if (!before) {
+      throw notFound("user", id);
+    }
+    const after: User = { ...before, ...wanted };
+    refuseTakenName(call, after);
+    if (password !== undefined) {
+      setPassword ? setPassword(id) : services.passwords.remove(id);
+      services.tokens.revokeAll(id);
+    }
+    if (before.enabled && !after.enabled) {
+      endTokens(store, "user", id);
+    }
+    return store.users.update(after);
+  });
+}
+
+/** Who knows the old password sets a new one; no token is needed. */
+async function changePassword(call: IdentityCall) {
+  const { services, store } = call;
+  const wanted = checkBody(CHANGE_PASSWORD, call.body("user"));
+  const id = call.param("id");
+  const user = store.users.get(id);
+  const right = await services.passwords.matches(user?.id, wanted.original_password);
+  if (!user?.enabled || !right) {
+    throw unauthorized();
+  }
+  const setPassword = await preparePassword(call, wanted.password);
+  store.sql.transaction(() => {
+    setPassword?.(id);
+    services.tokens.revokeAll(id);
+  });
+  return { status: 204 };
+}
+
+/** @throws {IdentityError} 403 */
+async function preparePassword({ services }: IdentityCall, password: string | null | undefined) {
+  if (password === undefined || password === null) {
+    return undefined;
+  }
+  if (password.length > LONGEST_PASSWORD) {
+    throw new IdentityError(
+      403,
+      `The password length must be less than or equal to ${LONGEST_PASSWORD}. The server could not comply with the request because the password is invalid.`,
+    );
+  }
+  return await services.passwords.prepare(password);
+}
+
+function refuseTakenName({ store }: IdentityCall, { id, name, domain_id: domainId }: User): void {
+  const other = store.users.named(name, domainId);
+  if (other && other.id !== id) {
+    throw conflict("user", `Duplicate entry found with name ${name} at domain ID ${domainId}`);
+  }
+}
+
+function userFor(call: IdentityCall, action: string): User {
+  const user = call.store.users.get(call.param("id"));
+  call.enforce(`identity:${action}`, targetOf("user", user));
+  if (!user) {
+    throw notFound("user", call.param("id"));
+  }
+  return user;
+}

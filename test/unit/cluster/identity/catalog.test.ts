@@ -1,0 +1,98 @@
+import { beforeEach, expect, test } from "vitest";
+import { IdentityWorld } from "./identity-world.js";
+
+let world: IdentityWorld;
+
+beforeEach(async () => {
+  world = await IdentityWorld.open();
+});
+
+const PROJECT = { project: { name: "admin", domain: { id: "default" } } };
+
+test("a service with an endpoint is in the catalog of new tokens, with the project's id in its address", async () => {
+  const service = await world.make("service", { type: "volumev3", name: "cinder" });
+  const url = "http://c/v3/$(project_id)s";
+  await world.make("endpoint", { service_id: service, interface: "public", url, region: "elsewhere" });
+  expect((await world.ask("GET", "regions/elsewhere")).status).toBe(200);
+  const catalog = async () => {
+    const reply = await world.ask("GET", "auth/catalog", undefined, await world.adminToken(PROJECT));
+    return (reply.json("catalog") as { type: string }[]).filter(({ type }) => type === "volumev3");
+  };
+  expect(await catalog()).toMatchObject([
+    { name: "cinder", endpoints: [{ url: `http://c/v3/${world.api.projectId("admin")}`, region: "elsewhere" }] },
+  ]);
+  await world.ask("PATCH", `services/${service}`, { service: { enabled: false } });
+  expect(await catalog()).toEqual([]);
+  await world.ask("DELETE", `services/${service}`);
+  expect((await world.ask("GET", `endpoints?service_id=${service}`)).json("endpoints")).toEqual([]);
+});
+
+test("the cluster's own services stay as they are", async () => {
+  const [own] = (await world.ask("GET", "services?type=compute")).json("services") as { id: string }[];
+  const message = `The service ${own?.id} comes with the cluster and is neither changed nor deleted.`;
+  expect(await world.refusal("DELETE", `services/${own?.id}`)).toEqual([403, message]);
+  expect(await world.refusal("PATCH", `services/${own?.id}`, { service: { name: "x" } })).toEqual([403, message]);
+});
+
+test("regions are below one another, never in a circle, and stay while an endpoint is there", async () => {
+  await world.make("region", { id: "a" });
+  await world.make("region", { id: "b", parent_region_id: "a" });
+  expect(await world.refusal("PATCH", "regions/a", { region: { parent_region_id: "b" } })).toEqual([
+    400,
+    "The specified parent region b would create a circular region hierarchy.",
+  ]);
+  expect((await world.refusal("POST", "regions", { region: { id: "a" } }))[0]).toBe(409);
+  expect((await world.ask("DELETE", "regions/a")).status).toBe(204);
+  expect((await world.ask("GET", "regions/b")).status).toBe(404);
+  expect(await world.refusal("DELETE", "regions/RegionOne")).toEqual([
+    403,
+    "Unable to delete region RegionOne because it or its child regions have associated endpoints.",
+  ]);
+});
+
+test.each([
+  [
+    { interface: "public", service_id: "nope", url: "http://x" },
+    /^Expecting to find endpoint service_id in service table\./,
+  ],
+  [
+    { interface: "pub", service_id: "x", url: "http://x" },
+    /^Invalid input for field 'interface': 'pub' is not one of \['admin', 'internal', 'public'\]$/,
+  ],
+])("the endpoint %j is refused", async (endpoint, message) => {
+  const [status, text] = await world.refusal("POST", "endpoints", { endpoint });
+  expect(status).toBe(400);
+  expect(text).toMatch(message);
+});
+
+test.each([
+  ["policies", "policy", { blob: "{}", type: "text/plain" }, { blob: "[]" }],
+  ["OS-OAUTH1/consumers", "consumer", { description: "c" }, { description: "d" }],
+  ["OS-EP-FILTER/endpoint_groups", "endpoint_group", { name: "g", filters: {} }, { name: "h" }],
+])("%s are kept", async (path, kind, members, change) => {
+  const id = await world.make(kind, members, path);
+  const changed = await world.ask("PATCH", `${path}/${id}`, { [kind]: change });
+  expect(changed.json(kind)).toMatchObject({ ...members, ...change });
+  expect((await world.ask("GET", `${path}/${id}`)).json(kind)).toEqual(changed.json(kind));
+  expect((await world.ask("DELETE", `${path}/${id}`)).status).toBe(204);
+  expect((await world.ask("GET", `${path}/${id}`)).status).toBe(404);
+});
+
+test("credentials and EC2 keys are their user's", async () => {
+  const [ada, eve] = [await world.user("ada"), await world.user("eve")];
+  const [adas, eves] = [await world.token(ada), await world.token(eve)];
+  const made = await world.ask(
+    "POST",
+    `users/${ada}/credentials/OS-EC2`,
+    { tenant_id: world.api.projectId("demo") },
+    adas,
+  );
+  const { access } = made.json("credential") as { access: string };
+  const path = `users/${ada}/credentials/OS-EC2/${access}`;
+  expect((await world.ask("GET", path, undefined, adas)).json("credential")).toEqual(made.json("credential"));
+  expect((await world.ask("GET", path, undefined, eves)).status).toBe(403);
+  expect((await world.ask("GET", "credentials", undefined, adas)).json("credentials")).toHaveLength(1);
+  expect((await world.ask("GET", "credentials", undefined, eves)).json("credentials")).toEqual([]);
+  expect((await world.ask("DELETE", path, undefined, adas)).status).toBe(204);
+  expect((await world.ask("GET", path, undefined, adas)).status).toBe(404);
+});

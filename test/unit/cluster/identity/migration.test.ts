@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
+import { createIdentity } from "../../../../src/cluster/identity/identity.js";
+import { IDENTITY_SCHEMA } from "../../../../src/cluster/identity/store/identity-schema.js";
+import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
+import { Sql } from "../../../../src/cluster/store/sql.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+
+/** As version 2 derived them. */
+const idOf = (kind: string, name: string): string => nodeDigests.sha256(`${kind}/${name}`).slice(0, 32);
+
+test("a database of an earlier release keeps its people, their ids, passwords and tokens", async () => {
+  const runtime = new VirtualWorld().spawn({ name: "control-plane" });
+  const sql = new Sql(new DatabaseFile(":memory:"));
+  applySchema(sql, "identity", IDENTITY_SCHEMA.slice(0, 2), 0);
+  sql.run("INSERT INTO identity_projects VALUES ('research', 'of Ada')");
+  sql.run(`INSERT INTO identity_users VALUES ('ada', '{"research":["member"],"demo":["reader"]}')`);
+  const ada = idOf("user", "ada");
+  const digest = nodeDigests.sha256("salt:remembered");
+  sql.run("INSERT INTO identity_passwords (user_id, salt, digest) VALUES (?, 'salt', ?)", ada, digest);
+  const end = runtime.clock.now() + 1000;
+  sql.run(
+    "INSERT INTO identity_tokens VALUES (?, ?, ?, 0, 'password', 'audit', 0, ?)",
+    nodeDigests.sha256("gAAAAABold"),
+    ada,
+    idOf("project", "research"),
+    end,
+  );
+
+  const identity = createIdentity({ ...runtime, sql, digests: nodeDigests });
+  expect(identity.people).toEqual({
+    projects: [{ name: "research", description: "of Ada" }],
+    users: [{ name: "ada", roles: { research: ["member"], demo: ["reader"] } }],
+  });
+  expect(identity.hasProject(idOf("project", "research"))).toBe(true);
+  expect(await identity.ensurePassword("ada", "remembered")).toBe("remembered");
+  expect(identity.validate("gAAAAABold")).toMatchObject({ userName: "ada", projectName: "research" });
+  // The next start finds all of it where it is now.
+  expect(createIdentity({ ...runtime, sql, digests: nodeDigests }).people).toEqual(identity.people);
+});
