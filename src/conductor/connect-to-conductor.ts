@@ -50,7 +50,7 @@ class Connection implements ConductorConnection, Carrier {
   readonly #sessions = new Set<AgentSession>();
   /** Which session of this connection has a host. */
   readonly #claims = new Map<string, AgentSession>();
-  /** Those that had a session. */
+  /** The hosts that have had a session. */
   readonly #hosts = new Set<string>();
   readonly #ended = new Map<string, Set<string>>();
   readonly #listeners: ((state: ConnectionState, detail: string) => void)[] = [];

@@ -65,7 +65,7 @@ function mortalTimers(timers: Timers, life: Life): Timers {
 
 function mortalHttp(http: HttpClient, life: Life): HttpClient {
   return {
-    // One that waits for a connection must not go out later.
+    // A request that waits for a connection must not go out after the end.
     request: (request) => life.bounded(request.signal, (signal) => http.request({ ...request, signal })),
     close: () => http.close(),
   };

@@ -6,6 +6,7 @@
  */
 import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
+import { openStore } from "../../src/cluster/store/open-store.js";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import { TrackerWorld } from "../fixtures/tracker-world.js";
 import { BenchHypervisor } from "./ironic-hypervisor.js";
@@ -51,7 +52,10 @@ function heapKb(): number {
 }
 
 async function measure(ironic: string, placement: string, nodes: number): Promise<Row[]> {
-  const world = await TrackerWorld.create(1, { judged: false });
+  const world = await TrackerWorld.create(1, {
+    judged: false,
+    open: ({ runtime }) => openStore({ path: ":memory:", runtime }),
+  });
   const http = new UndiciHttpClient();
   const hypervisor = new BenchHypervisor(http, ironic);
   const agent = await world.agent("bench", hypervisor, { http, endpoint: placement, watched: false });

@@ -32,7 +32,7 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
         request_id: request,
         err: error,
       });
-      // One that was restored before the delete began is its user's, in error, too.
+      // A server that was restored before the delete began is its user's again, also after an error.
       if (begun) {
         await softDeletedAgain(services, instance, request);
       }

@@ -37,7 +37,7 @@ export async function initHost(services: AgentServices, options: InitHostOptions
   await connectDriver(services); // row 2
   const ownership = await proveOwnership(services, options.service); // rows 3-5
   await services.identity.allowWrites();
-  // One that was suspended until another had the host must not name its own driver over that one's.
+  // An agent that was suspended until another had the host must not write its driver over that of the other.
   requireHostLease({ host: services.host, conductor: services.conductor }, "record the driver of this host");
   await services.driverRecord.write();
   const loaded = await services.conductor.call("instances_by_host", { host: services.host }); // row 6

@@ -48,7 +48,7 @@ export class HostReport implements Report {
     }
   }
 
-  // Who ends the process says why.
+  // The caller that ends the process says why.
   begin(): void {}
   changed(): void {}
   warned(): void {}

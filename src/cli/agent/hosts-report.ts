@@ -57,7 +57,7 @@ export class HostsReport implements Report {
     this.#changed.set(host, standing);
   }
 
-  /** Those of the first start are told together; one that is started again later speaks for itself. */
+  /** Warnings of the first start are told together; a host that is started again later warns by itself. */
   warned(host: string, message: string): void {
     if (!this.#starting) {
       this.#doors.logger.warn(message, { host });

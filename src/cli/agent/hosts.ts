@@ -16,8 +16,8 @@ export interface HostsOptions {
   /** Hears of each change. */
   readonly onState: (standing: HostStanding) => void;
   /**
-   * Of a process that has one host: it is killed with that. Default: the process outlives hosts that were stopped or killed,
-   * which can be started again.
+   * Kills a process that has one host, together with the host. Default: the process outlives hosts that were stopped or killed, and
+   * can start them again.
    */
   readonly killProcess?: () => void;
 }
@@ -49,7 +49,7 @@ export class Hosts implements HostController {
     return this.#idle;
   }
 
-  /** Those of hosts that live. */
+  /** The hosts whose agents live. */
   get lives(): readonly LiveHost[] {
     return [...this.#hosts.values()].flatMap(({ life }) => life ?? []);
   }

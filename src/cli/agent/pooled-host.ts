@@ -17,7 +17,7 @@ export interface LiveHost {
   /** From start-up to the end; never settles once it was killed. */
   run(): Promise<void>;
   stop(): void;
-  /** Also of one that is at its end. Resolves when nothing of it is under way any more. @throws it did not come to rest */
+  /** Kills a host that has ended, too. Resolves when nothing of it is under way any more. @throws it did not come to rest */
   kill(): Promise<void>;
   reset(): void;
 }

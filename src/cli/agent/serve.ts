@@ -154,7 +154,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
   onAddHosts((added) => void (single ? report.refuse(added) : hosts.add(added)));
   report.begin();
   const added = hosts.add(loaded.names);
-  // One that takes its time must not keep anybody from knowing of the others.
+  // A host that starts slowly does not hold back the report of the others.
   await Promise.race([added, afterwards(runtime.timers, START_PATIENCE, added)]);
   report.started();
   await added;

@@ -10,7 +10,7 @@ export interface HostGroup {
 export interface Sharing {
   readonly processes?: number;
   readonly hostsPerProcess?: number;
-  /** Of the machine. */
+  /** Processor cores of the machine. */
   readonly cores: number;
 }
 

@@ -11,7 +11,7 @@ export interface HostSetting {
   readonly configFiles: readonly string[];
   /** As `-o` takes them: `section.option=value`. */
   readonly options?: readonly string[];
-  /** Of the agent; absent: this build's. */
+  /** The agent's release; absent: this build's. */
   readonly release?: Release;
   /** By `compute-cluster host add`: each `up` starts it, whatever number of hosts it is asked for. */
   readonly added?: true;
@@ -53,7 +53,7 @@ export class KeptHosts {
     await this.#write();
   }
 
-  /** Of a host that is known; undefined: it is not. */
+  /** What a host is started with; undefined: the host is not known. */
   get(host: string): HostSetting | undefined {
     return Object.hasOwn(this.#settings, host) ? this.#settings[host] : undefined;
   }

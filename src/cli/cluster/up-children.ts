@@ -21,7 +21,7 @@ export interface UpOptions extends ListenFlags {
   readonly ironic: number;
   readonly driver?: string;
   readonly changeDriver?: true;
-  /** Of a cluster file: the hosts, with all that each is started with, oldest release first. In the place of `hosts` and `releases`. */
+  /** The hosts of a cluster file with all that each is started with, oldest release first; they stand for `hosts` and `releases`. */
   readonly named?: ReadonlyMap<string, HostSetting>;
 }
 
@@ -133,7 +133,7 @@ export function agentArguments(options: UpOptions): readonly string[] {
   ];
 }
 
-/** The same for `compute-cluster host add`. */
+/** The arguments of an agent that `compute-cluster host add` starts. */
 export function additionArguments({ driver, configFiles, options = [] }: HostSetting): readonly string[] {
   return [...flag("--driver", driver), ...hostArguments({ configFiles, options })];
 }

@@ -5,7 +5,7 @@ import type { Session } from "./session.js";
 /** A host that a connected process starts, stops and kills on demand. */
 export interface KnownHost {
   readonly host: string;
-  /** Of the process. */
+  /** The process that the host's agent runs in. */
   readonly pid: number;
   readonly machine: string;
   readonly state: HostState;
@@ -40,7 +40,7 @@ export class HostControls {
     this.#isFree = isFree;
   }
 
-  /** Those of connections that are up, in the order in which they were announced first. */
+  /** The hosts of connections that are up, in the order in which they were announced first. */
   known(): readonly KnownHost[] {
     return [...this.#hosts.keys()].flatMap((host) => this.find(host) ?? []);
   }

@@ -16,7 +16,7 @@ const CLOUDS: Readonly<Record<string, Cloud>> = {
   "devstack-system-admin": { user: "admin", scope: { system_scope: "all" } },
 };
 
-/** Of a user of a cluster file. */
+/** Begins the name of the cloud of a cluster file's user. */
 const CLOUD_OF_USER = "devstack-";
 
 /** Each value in quotes: no reader takes a password of digits for a number. */

@@ -87,7 +87,7 @@ export class AgentProcess {
     return this.isPool ? this.#pool.get(host) !== undefined : host === this.name;
   }
 
-  /** Of a pool: what its hosts have come to. */
+  /** A pool's status says what its hosts have come to. */
   get status(): ComponentStatus {
     const status = this.#component.status;
     return !this.isPool || ENDED.includes(status.state) || status.state === "restarting"

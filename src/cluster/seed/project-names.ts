@@ -18,7 +18,7 @@ export class ProjectNames {
     return this.#ids.get(name) ?? stableId(this.#digests, `project/${name}`);
   }
 
-  /** Of a project that there is no more: its id. */
+  /** The name of a project; the id of one that there is no more. */
   nameOf(id: string): string {
     return this.#names.get(id) ?? id;
   }

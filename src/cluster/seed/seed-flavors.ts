@@ -58,7 +58,7 @@ export function flavorSteps(parts: FlavorParts, wanted: readonly FlavorText[], i
   };
   const names = new Set(wanted.map(({ name }) => name));
   const gone = [...before.values()].filter(({ name }) => !names.has(name) && !(ironic && name === BAREMETAL));
-  // Those that go first free the ids that others take.
+  // Flavors that go free their ids, which new ones may take.
   const removed = gone.map(({ name, flavorid }): SeedStep => {
     return { sign: "-", text: `flavor ${name}`, destroys: true, apply: () => store.flavors.destroy(flavorid) };
   });

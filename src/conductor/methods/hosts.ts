@@ -36,7 +36,7 @@ export interface HostProcess {
   readonly since: number | null;
   /** What a person wants to read beside the state. */
   readonly reason: string;
-  /** Of an agent that has ended by itself. */
+  /** The exit code of an agent that has ended by itself. */
   readonly exitCode: number | null;
   /** Absolute path of the file that its log is in; null: not known. */
   readonly log: string | null;

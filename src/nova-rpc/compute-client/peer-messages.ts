@@ -61,7 +61,7 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
     },
     long: true,
   }),
-  // What was made ready goes for a deleted instance, too. That the guest goes is said among our own data: Nova has no word for it.
+  // The destination takes back its preparations for a deleted instance, too. `guestGoes` is in our own data: Nova has no word for it.
   rollback_live_migration_at_destination: async ({ instanceUuid, destroyDisks, data, guestGoes = false }, tools) => ({
     args: {
       instance: await instanceInHand(instanceUuid, tools, { deleted: true }),

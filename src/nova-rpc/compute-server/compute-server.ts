@@ -145,7 +145,7 @@ export class ComputeServer {
 
   #contextOf({ context, method, answer }: OsloRequest): RequestContext {
     const { clock } = this.#options.runtime;
-    // One that is told that it is under way waits on.
+    // A caller that gets signs of life waits on.
     const waitsOn = answer === null || answer.monitorTimeout !== null;
     const deadline = waitsOn ? Number.POSITIVE_INFINITY : clock.monotonic() + RPC_RESPONSE_TIMEOUT;
     return {

@@ -12,7 +12,7 @@ export function unservable(args: Arguments, { ignoreNetworks }: { readonly ignor
   return wants.length === 0 ? null : wants.join("; ");
 }
 
-/** The same of a server that is to come from another host. */
+/** What a server that is to come from another host has that the agent cannot give it; null: nothing. */
 export async function unservableMove(
   args: Arguments,
   { ignoreNetworks, blockDevices }: MoveTools,

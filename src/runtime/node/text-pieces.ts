@@ -5,7 +5,7 @@ const WRITTEN = 131_072;
 
 /**
  * Sends texts one after the other, as fast as the client takes them; one that takes nothing for so many milliseconds is broken off.
- * Of what a client that goes away has not taken nothing is kept.
+ * When a client goes away, the texts that it has not taken are dropped.
  */
 export function sendPieces(pieces: readonly string[], response: ServerResponse, milliseconds: number): void {
   let next = 0;

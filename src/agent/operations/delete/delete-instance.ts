@@ -17,7 +17,7 @@ interface DeleteProgress {
 
 /** The order is V23's. */
 const STEPS = stepList<DeleteProgress>("terminate_instance", {
-  // One that no host has has no guest either.
+  // An instance without a host has no guest.
   destroy: async ({ services, instance }) => {
     if (instance.host !== null) {
       await services.context.driver.destroy(instance, destroyOptions(true));

@@ -35,7 +35,7 @@ export async function withActionEvent<T>(
   const event: OpenEvent = {
     id: eventId,
     fail: (error) => {
-      // One that was handed over is the conductor's to end, whatever follows here.
+      // The conductor ends an event that was handed over to it, whatever follows here.
       outcome = outcome && failureOf(error);
     },
     handOver: () => {

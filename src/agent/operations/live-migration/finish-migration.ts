@@ -50,7 +50,7 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
       });
     });
   },
-  // One that has not arrived was counted with what was written of it.
+  // A guest that has not arrived was counted when its records were written.
   recount: async ({ services: { context, tracker }, instance, migration, arrived }) => {
     if (arrived) {
       await attempt(context, instance.uuid, "count the node anew", () =>

@@ -30,7 +30,7 @@ export interface Move {
   readonly migration: Migration;
 }
 
-/** What is enough for these. */
+/** The services that changes of a move's allocations need. */
 export type AllocationServices = Pick<OperationServices, "context">;
 
 /**

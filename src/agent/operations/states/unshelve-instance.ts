@@ -93,7 +93,7 @@ async function forget({ context }: OperationServices, snapshot: string): Promise
   }
 }
 
-/** What was claimed for it goes, unless a host or another request to unshelve it may own that by now. */
+/** Gives back the allocations of the claim, unless a host or another request to unshelve may own them by now. */
 async function refused(
   { services, request: { instanceUuid, requestId } }: Call<"unshelve_instance">,
   { kind, found }: Refusal,
@@ -130,7 +130,7 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
   throw error;
 }
 
-/** Whoever has the instance by another request has its guest, too; that of a deleted one is reaped. */
+/** Another request that has taken the instance has its guest, too; the guest of a deleted instance is reaped. */
 async function undoAgain(progress: UnshelveProgress): Promise<void> {
   const { services, request, instance } = progress;
   const { conductor, host } = services.context;

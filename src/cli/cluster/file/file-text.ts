@@ -35,7 +35,7 @@ export class FileText {
     this.value = this.problems.length > 0 ? undefined : this.#document.toJS({ maxAliasCount: MOST_ALIASES });
   }
 
-  /** Of the value at a path, or of the nearest that there is above it. @param ofKey its key instead */
+  /** The place of the value at a path, or of the nearest value above it. @param ofKey the place of its key instead */
   place(path: Path, ofKey = false): Place {
     let node = this.#document.contents as Node | null;
     let at = this.#placeAt(node?.range?.[0] ?? 0);

@@ -26,7 +26,7 @@ export interface HostsOfGroup {
 }
 
 export interface GroupPlace {
-  /** Of the file: paths are relative to it. */
+  /** The folder of the cluster file, to which its paths are relative. */
   readonly folder: string;
   /** The state directory. */
   readonly root: string;

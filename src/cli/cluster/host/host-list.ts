@@ -37,7 +37,7 @@ export function hostTable(rows: readonly HostRow[], now: number, width: number):
   return renderTable(isTold ? columns : columns.slice(0, -1), rows, width);
 }
 
-/** Of a driver's path the name of its folder: the whole of it is in the JSON. */
+/** The last folder of a driver's path: the JSON has the whole path. */
 function driverName(driver: string | null): string {
   return driver?.split("/").findLast((part) => part !== "") ?? "-";
 }

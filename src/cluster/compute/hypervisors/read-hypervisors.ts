@@ -42,7 +42,7 @@ export async function showPage(
   return { views, last };
 }
 
-/** Those with these ids. */
+/** Shows the hypervisors with these ids. */
 export async function showSome(
   deps: ComputeDeps,
   { version }: Pick<Call, "version">,

@@ -55,7 +55,7 @@ export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** Of the nodes whose names have the pattern in them, the ids. @throws {Fault} 404 */
+/** The ids of the nodes whose names have the pattern in them. @throws {Fault} 404 */
 function matching({ store }: ComputeDeps, pattern: string): readonly number[] {
   const wanted = pattern.toLowerCase();
   const found = store.computeNodes

@@ -103,7 +103,7 @@ async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]
   });
 }
 
-/** Those of the host alone where they tell of it, for the list of all takes long. */
+/** Asks the supervisor for the process of one host where it can tell it, since the list of all takes long. */
 async function processesFor({ supervisor }: HostDeps, only: string | null): Promise<readonly HostProcess[]> {
   const found = only === null ? null : await supervisor?.find(only);
   return found ? [found] : ((await supervisor?.list()) ?? []);

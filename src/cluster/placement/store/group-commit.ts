@@ -24,7 +24,7 @@ interface Member {
  * other, each on what those before it have left in memory. When the transaction fails, memory is taken back to what it was
  * before the first, and each is handled again with a transaction of its own: what one of them broke is its own failure alone.
  *
- * Who writes alone does not wait: the first write of a turn of the event loop commits at once, unless the turn before had several.
+ * A single writer does not wait: the first write of a turn of the event loop commits at once, unless the turn before had several.
  */
 export class GroupCommit implements Sink {
   readonly #journal: Journal;
