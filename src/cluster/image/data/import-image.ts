@@ -1,5 +1,5 @@
 import type { ServiceResponse } from "../../../runtime/service.js";
-import { REGION } from "../../identity/catalog/catalog.js";
+import { REGION } from "../../identity/store/bootstrap.js";
 import type { ImageCall } from "../api/call.js";
 import { badRequest, conflict } from "../api/fault.js";
 import { may, requirePolicy } from "../api/policy.js";
