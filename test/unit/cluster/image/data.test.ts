@@ -8,19 +8,23 @@ beforeEach(() => {
   world = new ImageWorld({ sizeCap: 1000 });
 });
 
-const upload = (id: string, content = "some bytes", as: Caller = "demo") =>
-  world.ask("PUT", `/v2/images/${id}/file`, { as, bytes: parts(content) });
+function upload(id: string, content = "some bytes", as: Caller = "demo") {
+  return world.ask("PUT", `/v2/images/${id}/file`, { as, bytes: parts(content) });
+}
 
-const stage = (id: string, content = "some bytes", as: Caller = "demo") =>
-  world.ask("PUT", `/v2/images/${id}/stage`, { as, bytes: parts(content) });
+function stage(id: string, content = "some bytes", as: Caller = "demo") {
+  return world.ask("PUT", `/v2/images/${id}/stage`, { as, bytes: parts(content) });
+}
 
-const bring = (id: string, method: object, more: object = {}) =>
-  world.ask("POST", `/v2/images/${id}/import`, { body: { method, ...more } });
+function bring(id: string, method: object, more: object = {}) {
+  return world.ask("POST", `/v2/images/${id}/import`, { body: { method, ...more } });
+}
 
 const file = (id: string, as: Caller = "demo") => world.ask("GET", `/v2/images/${id}/file`, { as });
 
-const tasks = async (id: string) =>
-  (await world.ask("GET", `/v2/images/${id}/tasks`)).json("tasks") as Readonly<Record<string, unknown>>[];
+async function tasks(id: string) {
+  return (await world.ask("GET", `/v2/images/${id}/tasks`)).json("tasks") as Readonly<Record<string, unknown>>[];
+}
 
 const DIRECT = { name: "glance-direct" };
 

@@ -9,11 +9,13 @@ beforeEach(async () => {
   id = await world.image({ name: "shared" });
 });
 
-const share = (member: unknown = "alt", as: Caller = "demo") =>
-  world.ask("POST", `/v2/images/${id}/members`, { as, body: { member } });
+function share(member: unknown = "alt", as: Caller = "demo") {
+  return world.ask("POST", `/v2/images/${id}/members`, { as, body: { member } });
+}
 
-const say = (status: unknown, as: Caller = "alt", member = "alt") =>
-  world.ask("PUT", `/v2/images/${id}/members/${member}`, { as, body: { status } });
+function say(status: unknown, as: Caller = "alt", member = "alt") {
+  return world.ask("PUT", `/v2/images/${id}/members/${member}`, { as, body: { status } });
+}
 
 const sees = async (query = "") => (await world.names(query, "alt")).includes("shared");
 

@@ -11,8 +11,9 @@ const ALL = "/v2/metadefs/namespaces";
 
 const as = (caller: Caller = "admin") => ({ as: caller });
 const get = (path: string, caller: Caller = "admin") => world.ask("GET", ALL + path, as(caller));
-const send = (method: string, path: string, body?: unknown, caller: Caller = "admin") =>
-  world.ask(method, ALL + path, { ...as(caller), ...(body === undefined ? {} : { body }) });
+function send(method: string, path: string, body?: unknown, caller: Caller = "admin") {
+  return world.ask(method, ALL + path, { ...as(caller), ...(body === undefined ? {} : { body }) });
+}
 
 const FULL = {
   namespace: "n1",

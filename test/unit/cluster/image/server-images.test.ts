@@ -16,8 +16,9 @@ async function create(imageRef: string, user: "admin" | "demo" = "admin") {
   return world.ask({ method: "POST", url, body: { server }, version: 37, token: await world.token(user) });
 }
 
-const act = (uuid: string, body: object) =>
-  world.ask({ method: "POST", url: `/compute/v2.1/servers/${uuid}/action`, body });
+function act(uuid: string, body: object) {
+  return world.ask({ method: "POST", url: `/compute/v2.1/servers/${uuid}/action`, body });
+}
 
 const table = () => new ImageTable(world.store.database, world.runtime.clock);
 

@@ -8,8 +8,10 @@ beforeEach(() => {
 });
 
 const stores = async (id: string) => (await world.show(id)).stores;
-const bring = (id: string, body: object, as: Caller = "admin", headers: Readonly<Record<string, string>> = {}) =>
-  world.ask("POST", `/v2/images/${id}/import`, { as, body, headers });
+function bring(id: string, body: object, as: Caller = "admin", headers: Readonly<Record<string, string>> = {}) {
+  return world.ask("POST", `/v2/images/${id}/import`, { as, body, headers });
+}
+
 const COPY = { method: { name: "copy-image" } };
 
 describe("the stores of an image", () => {
