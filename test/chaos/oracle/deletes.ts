@@ -4,7 +4,7 @@ import type { Snapshot } from "./snapshot.js";
 
 /**
  * A delete that was acknowledged is carried out. One that a fault has stopped leaves the server in error, which tells its user
- * to ask again, a soft delete as it was, with its action in error (spec 6.2): these are given to `again`.
+ * to ask again, or to make it anew, a soft delete as it was, with its action in error (spec 6.2): these are given to `again`.
  */
 export function lostDeletes(
   { store }: Snapshot,
@@ -17,7 +17,9 @@ export function lostDeletes(
       return [];
     }
     const { vmState, taskState, host } = instance;
-    if (taskState === null && ((vmState === "error" && failedItself(store, uuid)) || failedSoftly(store, uuid))) {
+    const failed =
+      (vmState === "error" && failedItself(store, uuid)) || failedSoftly(store, uuid) || wasTakenBack(store, uuid);
+    if (taskState === null && failed) {
       again(uuid);
     }
     return [
@@ -43,4 +45,14 @@ const DELETES = /^(delete|softDelete|forceDelete)$/;
 function failedSoftly(store: Snapshot["store"], uuid: string): boolean {
   const last = store.actions.list(uuid).find(({ action }) => DELETES.test(action));
   return last !== undefined && last.action === "softDelete" && last.message === "Error";
+}
+
+/** Its delete ended in an error, and a user then made a server of it again: Nova lets those in error be rebuilt. */
+function wasTakenBack(store: Snapshot["store"], uuid: string): boolean {
+  const actions = store.actions.list(uuid);
+  const at = actions.findIndex(({ action }) => DELETES.test(action));
+  const later = actions.slice(0, Math.max(at, 0));
+  return (
+    actions[at]?.message === "Error" && later.some(({ action, message }) => action === "rebuild" && message === null)
+  );
 }

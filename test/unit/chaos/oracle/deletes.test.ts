@@ -8,14 +8,17 @@ test.each([
   [["delete"], true],
   [["delete", "lock", "unlock"], true],
   [["delete", "reboot"], false],
+  [["delete", "rebuild"], false],
+  [["delete", "rebuild fine", "reboot"], true],
+  [["rebuild fine", "delete", "reboot"], false],
 ])("a delete that has failed, of a server to which %j was done: asked for again: %s", async (actions, again) => {
   const { store } = await memoryStore();
   addInstance(store, SERVER, { vmState: "error", taskState: null });
-  for (const action of actions) {
+  for (const [action = "", ends] of actions.map((text) => text.split(" "))) {
     const request = { instanceUuid: SERVER, requestId: `req-${action}` };
     store.actions.start({ action, ...request, userId: null, projectId: null });
     const event = store.actions.startEvent({ ...request, event: "any", host: null });
-    store.actions.finishEvent(event ?? expect.unreachable(), { result: "Error" });
+    store.actions.finishEvent(event ?? expect.unreachable(), { result: ends === "fine" ? "Success" : "Error" });
   }
   const asked: string[] = [];
   const snapshot = { store, now: 0, guests: [], held: new Map(), providers: new Map() };
