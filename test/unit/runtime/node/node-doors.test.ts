@@ -49,10 +49,14 @@ describe("the real doors", () => {
   });
 
   it("take a process that nobody reaped for dead", async () => {
-    // sh starts a child, replaces itself by sleep, which never waits for it: the child stays behind as a zombie.
-    const parent = spawn("/bin/sh", ["-c", "sleep 0 & echo $!; exec sleep 60"]);
+    // sh starts a child and replaces itself by cat, which never waits for it: the child stays behind as a zombie.
+    const parent = spawn("/bin/sh", ["-c", "sleep 60 & echo $!; exec cat"]);
     const [line] = await once(parent.stdout, "data");
     const pid = Number(String(line));
+    // A shell would reap the child: what comes back says that it is cat by now.
+    parent.stdin.write("cat");
+    await once(parent.stdout, "data");
+    process.kill(pid, "SIGKILL");
     while (processes.isAlive(pid)) {
       await timers.sleep(1);
     }
