@@ -99,7 +99,9 @@ export const IMAGE_CASES: readonly ContractCase[] = [
         { op: "add", path: "/tags", value: ["y", "x", "y"] },
       ];
       const image = await expectStatus(client, 200, ["demo", "PATCH", path], patchOf(first));
-      expect(image).toMatchObject({ a: "2", "b/c": "3", tags: ["x", "y"] });
+      expect(image).toMatchObject({ a: "2", "b/c": "3" });
+      // Glance keeps tags as a set: the order in this answer is that of its process' hashes.
+      expect([...(image.tags as string[])].sort()).toEqual(["x", "y"]);
       await expectStatus(client, 200, ["demo", "PATCH", path], patchOf([{ add: "/d", value: "4" }], 0));
       await expectFault(
         client,
