@@ -154,3 +154,22 @@ test("with access rules is good for the requests that they name", async () => {
   await world.ask("DELETE", `users/${ada}/application_credentials/${id}`, undefined, token);
   expect((await world.ask("DELETE", path, undefined, token)).status).toBe(204);
 });
+
+test("with access rules that a user wrote to take long is asked in no time", async () => {
+  const access_rules = [
+    { service: "image", method: "GET", path: `/${"**a".repeat(30)}` },
+    { service: "image", method: "GET", path: "/v2/(images)+\\E.json" },
+  ];
+  const { id, secret } = await made({ access_rules });
+  const limited = (await login({ id, secret })).headers["x-subject-token"] ?? "";
+  const { services, identity } = world.api.apis;
+  const image = withAccessRules(services, identity.accessRules)["/image"];
+  const ask = async (path: string) => {
+    const request = { method: "GET", path, query: "", headers: { "x-auth-token": limited }, body: "" };
+    return (await image?.({ ...request, baseUrl: "http://127.0.0.1:8774/image" }))?.status;
+  };
+  // JavaScript's own expressions try more ways here than there are atoms.
+  expect(await ask(`/${"a".repeat(4000)}b`)).toBe(401);
+  expect(await ask("/v2/(images)+\\E.json")).toBe(404);
+  expect(await ask("/v2/imagesimages\\Ejson")).toBe(401);
+});
