@@ -78,6 +78,11 @@ export class IdentityCall {
 
   /** The caller's token. @throws {IdentityError} 401 */
   get token(): LiveToken {
+    return this.requireToken();
+  }
+
+  /** Looks again whether the caller's token is good, as after a wait in which it may have ended. @throws {IdentityError} 401 */
+  requireToken(): LiveToken {
     const live = this.services.live.find(this.request.headers["x-auth-token"] ?? "");
     if (!live) {
       throw unauthorized();

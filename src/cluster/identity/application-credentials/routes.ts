@@ -90,6 +90,7 @@ async function create(call: IdentityCall) {
   const secret = wanted.secret || services.random.hex(43);
   const setSecret = await services.passwords.prepare(secret);
   const credential = store.sql.transaction(() => {
+    call.requireToken();
     if (store.applicationCredentials.where("user_id", userId).some(({ name }) => name === wanted.name)) {
       throw conflict("application_credential", `Duplicate entry found with name ${wanted.name}`);
     }

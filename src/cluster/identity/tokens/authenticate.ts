@@ -35,6 +35,9 @@ export async function authenticate(parts: Authenticator, request: TokenRequest, 
     return byApplicationCredential(parts, request, now);
   }
   const { store, tokens, passwords, live } = parts;
+  const user = request.user && findUser(store, request.user);
+  const proved = !methods.includes("password") || (await passwords.matches(user?.id, request.password ?? ""));
+  // After the wait: the token that was shown, too, has to be good when the new one is issued.
   const parent = request.token === undefined ? undefined : live.find(request.token);
   if (methods.includes("token") && !parent) {
     throw unauthorized();
@@ -46,8 +49,7 @@ export async function authenticate(parts: Authenticator, request: TokenRequest, 
       "You are not authorized to perform the requested action: rescope a token of an application credential.",
     );
   }
-  const user = request.user && findUser(store, request.user);
-  if (methods.includes("password") && !(await passwords.matches(user?.id, request.password ?? ""))) {
+  if (!proved) {
     throw unauthorized();
   }
   const userId = user?.id ?? parent?.user.id;

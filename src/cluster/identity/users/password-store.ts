@@ -2,7 +2,7 @@ import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Random } from "../../../runtime/random.js";
 import { equalInConstantTime } from "../../constant-time.js";
-import type { Sql } from "../../store/sql.js";
+import type { Sql, SqlRow } from "../../store/sql.js";
 
 /** A generated password has 128 random bits: a fast digest is enough. One that a person chose gets a slow one. */
 type Scheme = "sha256" | "scrypt";
@@ -29,16 +29,18 @@ export class PasswordStore {
     this.#key = doors.random.hex(32);
   }
 
-  /** Takes as long for nobody as for a user who chose a password. */
+  /** Whether it is the password when this resolves. Takes as long for nobody as for a user who chose a password. */
   async matches(id: string | undefined, password: string): Promise<boolean> {
-    const row = this.#sql.get("SELECT salt, digest, scheme FROM identity_passwords WHERE user_id = ?", id ?? "");
+    const row = this.#row(id);
     const [salt, digest, scheme] = (row ?? ["", "", "scrypt"]).map(String);
     const proof = this.#digests.sha256(`${this.#key}:${id}:${digest}:${password}:${this.#key}`);
     if (row !== undefined && (this.#right.get(proof) ?? 0) > this.#clock.now()) {
       return true;
     }
     const found = await this.#digest(scheme as Scheme, salt ?? "", password);
-    const same = equalInConstantTime(digest ?? "", found) && row !== undefined;
+    // It may have been changed or removed while this was worked out.
+    const stays = row !== undefined && String(this.#row(id)?.[1]) === digest;
+    const same = equalInConstantTime(digest ?? "", found) && stays;
     if (same && scheme === "scrypt") {
       this.#remember(proof);
     }
@@ -62,6 +64,10 @@ export class PasswordStore {
 
   remove(id: string): void {
     this.#sql.run("DELETE FROM identity_passwords WHERE user_id = ?", id);
+  }
+
+  #row(id: string | undefined): SqlRow | undefined {
+    return this.#sql.get("SELECT salt, digest, scheme FROM identity_passwords WHERE user_id = ?", id ?? "");
   }
 
   #remember(proof: string): void {

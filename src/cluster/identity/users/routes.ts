@@ -53,12 +53,13 @@ async function create(call: IdentityCall, body: unknown): Promise<User> {
   const { store, services } = call;
   const { password, ...wanted } = checkBody(CREATE_USER, body);
   const domainId = wanted.domain_id ?? call.ownDomain;
-  if (!store.domain(domainId)) {
-    throw notFound("domain", domainId);
-  }
   const user: User = { enabled: true, options: {}, ...wanted, id: call.newId(), domain_id: domainId };
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
+    call.requireToken();
+    if (!store.domain(domainId)) {
+      throw notFound("domain", domainId);
+    }
     refuseTakenName(call, user);
     setPassword?.(user.id);
     services.tokens.revokeAll(user.id);
@@ -71,7 +72,8 @@ async function update(call: IdentityCall, { id }: User, body: unknown): Promise<
   const { password, ...wanted } = checkBody(UPDATE_USER, body);
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
-    // Somebody else may have changed it while the password was hashed.
+    // Somebody else may have changed it, or ended the token, while the password was hashed.
+    call.requireToken();
     const before = store.users.get(id);
     if (!before) {
       throw notFound("user", id);
@@ -94,12 +96,12 @@ async function changePassword(call: IdentityCall) {
   const { services, store } = call;
   const wanted = checkBody(CHANGE_PASSWORD, call.body("user"));
   const id = call.param("id");
-  const user = store.users.get(id);
-  const right = await services.passwords.matches(user?.id, wanted.original_password);
-  if (!user?.enabled || !right) {
+  const setPassword = await preparePassword(call, wanted.password);
+  // Last, so that what was right then still is.
+  const right = await services.passwords.matches(store.users.get(id)?.id, wanted.original_password);
+  if (!store.users.get(id)?.enabled || !right) {
     throw unauthorized();
   }
-  const setPassword = await preparePassword(call, wanted.password);
   store.sql.transaction(() => {
     setPassword?.(id);
     services.tokens.revokeAll(id);
