@@ -42,7 +42,7 @@ export class Clients {
     if (this.#process.stdout) {
       createInterface(this.#process.stdout).on("line", (line) => this.#waiting.shift()?.(JSON.parse(line) as Outcome));
     }
-    this.#process.once("exit", () => {
+    this.#process.once("close", () => {
       for (const answer of this.#waiting.splice(0)) {
         answer({ rc: -1, stdout: "", stderr: this.#complaints });
       }

@@ -23,6 +23,7 @@ export class Program {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   #stdout = "";
   #stderr = "";
+  #closed = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(
@@ -38,7 +39,9 @@ export class Program {
       env: { ...process.env, NO_COLOR: "1", ...environment },
     });
     this.exited = new Promise((resolve) => {
-      this.#child.once("exit", (code, signal) => {
+      // Not "exit", which may come before the last of what it printed.
+      this.#child.once("close", (code, signal) => {
+        this.#closed = true;
         resolve({ code, signal });
         this.#wake();
       });
@@ -92,7 +95,7 @@ export class Program {
       if (match !== null) {
         return match;
       }
-      if (!this.running) {
+      if (this.#closed) {
         throw new Error(`ended without printing ${pattern}:\n${this.#stdout}\n${this.#stderr}`);
       }
       await new Promise<void>((resolve) => {
