@@ -105,7 +105,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   });
   opened.add(() => services.stop());
   ensureDefaultFlavors(store);
-  const identity = createIdentity({ sql: store.database, clock, random, digests });
+  const identity = createIdentity({ sql: store.database, clock, random, digests, logger });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   opened.add(() => ironic.stop());
   const agentToken = sharedServiceToken(identity, clock, "nova");

@@ -43,7 +43,7 @@ export interface Apis {
 export function createApis(options: ApisOptions): Apis {
   const { store, digests, runtime } = options;
   const { clock, timers, random, files, logger } = runtime;
-  const identity = options.identity ?? createIdentity({ sql: store.database, clock, random, digests });
+  const identity = options.identity ?? createIdentity({ sql: store.database, clock, random, digests, logger });
   const { validate } = identity;
   const folder = options.imageFolder;
   const images = new ImageStore({ sql: store.database, clock, files, logger, digests, folder });

@@ -1,3 +1,4 @@
+import type { Logger } from "../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Json } from "../http/json.js";
 import { withHeaders } from "../http/responses.js";
@@ -19,7 +20,7 @@ import { AUTH_ROUTES } from "./tokens/auth-routes.js";
 import { TOKEN_ROUTES } from "./tokens/token-routes.js";
 import { USER_ROUTES } from "./users/routes.js";
 
-export function identityHandler(services: IdentityServices): ServiceHandler {
+export function identityHandler(services: IdentityServices, logger: Logger): ServiceHandler {
   return serve<IdentityRoute, Admission>({
     routes: ROUTES,
     random: services.random,
@@ -31,8 +32,14 @@ export function identityHandler(services: IdentityServices): ServiceHandler {
       const answer = await route.answer(new IdentityCall(services, call));
       return answered(answer, call.request.method === "HEAD");
     },
-    failed: (error, { request }) =>
-      error instanceof IdentityError ? challenge(error, request) : UNEXPECTED.toResponse(),
+    failed: (error, { request }) => {
+      if (error instanceof IdentityError) {
+        return challenge(error, request);
+      }
+      const { method, path } = request;
+      logger.error("a request to Identity failed unexpectedly", { err: error, method, path });
+      return UNEXPECTED.toResponse();
+    },
   });
 }
 

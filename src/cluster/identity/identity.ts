@@ -1,5 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Digests } from "../../runtime/digests.js";
+import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../store/sql.js";
@@ -18,6 +19,7 @@ export interface IdentityOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly digests: Digests;
+  readonly logger: Logger;
 }
 
 export type Identity = ReturnType<typeof createIdentity>;
@@ -30,7 +32,7 @@ export function createIdentity(options: IdentityOptions) {
   const live = new LiveTokens(store, tokens, options);
   return {
     /** Keystone's API v3; mount it at `/identity`. */
-    handle: identityHandler({ store, tokens, passwords, live, digests, random, clock }),
+    handle: identityHandler({ store, tokens, passwords, live, digests, random, clock }, options.logger),
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
     /** What a token of an application credential with access rules is good for; undefined: for everything. */
     accessRules: (token: string) => live.find(token)?.accessRules,

@@ -99,13 +99,22 @@ export class TokenStore {
         record.issuedAt,
         record.expiresAt,
       );
-      const { changes } = this.#sql.run(
-        "DELETE FROM identity_tokens WHERE digest IN (SELECT digest FROM identity_tokens ORDER BY expires_at DESC, issued_at DESC LIMIT -1 OFFSET ?)",
-        MAX_LIVE_TOKENS,
-      );
-      this.#ended += changes;
+      this.#endOldest();
     });
     return { token, record };
+  }
+
+  /** Sorts the tokens only when there are too many: this is part of each login. */
+  #endOldest(): void {
+    const [live] = this.#sql.get("SELECT count(*) FROM identity_tokens") ?? [0];
+    const over = Number(live) - MAX_LIVE_TOKENS;
+    if (over > 0) {
+      const { changes } = this.#sql.run(
+        "DELETE FROM identity_tokens WHERE digest IN (SELECT digest FROM identity_tokens ORDER BY expires_at, issued_at LIMIT ?)",
+        over,
+      );
+      this.#ended += changes;
+    }
   }
 
   /** Undefined: unknown, revoked or expired. */

@@ -294,3 +294,28 @@ describe("lists", () => {
     expect([reply.status, reply.json("versions", "values")]).toMatchObject([300, [{ id: "v3.14" }]]);
   });
 });
+
+test("what nobody expected is logged with its request, and the caller is told no more than that it was", async () => {
+  const scrypt = async () => {
+    throw new Error("out of memory");
+  };
+  const digests = { ...nodeDigests, scrypt };
+  const identity = createIdentity({ ...world.runtime, sql: world.store.database, digests });
+  const reply = await identity.handle({
+    method: "POST",
+    path: "/v3/auth/tokens",
+    query: "",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(passwordAuth("nobody", "hunter2")),
+    baseUrl: "http://127.0.0.1:8774/identity",
+  });
+  expect(reply.status).toBe(500);
+  expect(JSON.parse(String(reply.body))).toMatchObject({
+    error: { message: "An unexpected error prevented the server from fulfilling your request." },
+  });
+  const err = expect.objectContaining({ message: "out of memory" });
+  expect(world.runtime.logs).toContainEqual(
+    expect.objectContaining({ level: "error", fields: { err, method: "POST", path: "/v3/auth/tokens" } }),
+  );
+  expect(JSON.stringify(world.runtime.logs)).not.toContain("hunter2");
+});

@@ -23,7 +23,7 @@ beforeEach(() => {
 
 /** Identity reads its people when it starts. */
 function started(): Identity {
-  return createIdentity({ sql, clock: runtime.clock, random: runtime.random, digests: nodeDigests });
+  return createIdentity({ ...runtime, sql, digests: nodeDigests });
 }
 
 function peopleStore(): PeopleStore {
