@@ -4,7 +4,7 @@ export interface Credentials {
   readonly userName: string;
   readonly projectId: string | null;
   readonly projectName: string | null;
-  /** Of the user. */
+  /** The user's domain. */
   readonly domainId: string;
   /** The id of the domain that the token counts for. */
   readonly domainScope?: string | null;

@@ -17,7 +17,7 @@ export interface ServiceRequest {
    * dropped. Throws when the client breaks off.
    */
   readonly bytes?: Bytes;
-  /** Who asks is in this process, and takes records in place of their JSON where the service has them. */
+  /** The caller is in this process, and takes records in place of their JSON where the service has them. */
   readonly takesRecords?: boolean;
   /** `http://host:port` plus the service's mount point, as the client addressed it; for absolute links and `location`. */
   readonly baseUrl: string;

@@ -110,7 +110,7 @@ export interface Claim {
 /** What is written in the same lock section as the abort (spec V20). */
 export interface ClaimAbort {
   readonly instance?: InstanceChanges;
-  /** Of a build and an unshelve; a move's claim is taken back whoever has the instance. */
+  /** A build and an unshelve have it; a move's claim is taken back whoever has the instance. */
   readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly migrationStatus?: MigrationStatus;
 }

@@ -99,7 +99,7 @@ export class ComputeNodes {
     return this.#read("deleted = 0 ORDER BY id");
   }
 
-  /** Those whose host has a nova-compute service, by id; others are left-overs. @param after only those with a greater id */
+  /** Lists, by id, those whose host has a nova-compute service; others are left-overs. @param after only those with a greater id */
   served({ after = 0, limit }: { readonly after?: number; readonly limit: number }): ComputeNode[] {
     return this.#read(`${SERVED} AND id > ? ORDER BY id LIMIT ?`, after, limit);
   }

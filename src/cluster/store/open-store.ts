@@ -25,7 +25,7 @@ export interface StoreOptions {
 
 const PRAGMAS = ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA foreign_keys = ON"];
 
-/** Of those who only look: nothing that they do can change the file. */
+/** A connection that only looks has these: nothing that it does can change the file. */
 const READER_PRAGMAS = ["PRAGMA query_only = ON"];
 
 const MEMORY = ":memory:";

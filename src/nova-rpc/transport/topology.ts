@@ -26,7 +26,7 @@ export class Topology {
     return { name: REQUESTS, type: "topic", durable: this.#isDurable(), autoDelete: this.#options.amqpAutoDelete };
   }
 
-  /** What is told to all servers of a topic. */
+  /** The exchange that brings a message to all servers of a topic. */
   fanout(topic: string): Exchange {
     const durable = this.#options.rabbitTransientQuorumQueue;
     return { name: `${topic}_fanout`, type: "fanout", durable, autoDelete: !durable };

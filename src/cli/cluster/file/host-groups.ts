@@ -31,9 +31,9 @@ export interface GroupPlace {
   /** The state directory. */
   readonly root: string;
   readonly digests: Pick<Digests, "sha256">;
-  /** Of groups that name none; a path is absolute. */
+  /** The default of groups that name none; a path is absolute. */
   readonly driver: string | undefined;
-  /** Of groups that name none; absolute paths. */
+  /** The default of groups that name none; absolute paths. */
   readonly configFiles: readonly string[];
 }
 

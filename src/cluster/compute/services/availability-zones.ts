@@ -46,7 +46,7 @@ async function listZones(deps: ComputeDeps, detail: boolean): Promise<Answer> {
 
 type Hosts = Map<string, Record<string, Json>>;
 
-/** Of each zone the hosts with enabled services. */
+/** Names for each zone the hosts with enabled services. */
 async function hostsByZone(deps: ComputeDeps): Promise<ReadonlyMap<string, Hosts>> {
   const zones = new Map<string, Hosts>();
   for await (const services of allServices(deps)) {

@@ -25,7 +25,7 @@ const GRANT_WRITE = `rule:admin_required or (role:admin and ${GRANT_IN_DOMAIN} a
 /** What is for everybody's own: without the rule of the administrators where Keystone has none. */
 const OWN = "user_id:%(target.user.id)s";
 
-/** Who may do what, as Keystone's defaults have it, the deprecated ones included; what is not named here is for administrators. */
+/** The rule of each action, as Keystone's defaults have it, the deprecated ones included; what is not named here is for administrators. */
 export const DEFAULT_RULES: Readonly<Record<string, string>> = {
   admin_required: "role:admin",
   "identity:get_application_credential": `${READ} or ${OWN}`,

@@ -182,7 +182,7 @@ function accessRule(
 function credentialOf(call: IdentityCall, verb: "get" | "delete"): ApplicationCredential {
   const id = call.param("id");
   const credential = call.store.applicationCredentials.get(id);
-  // Whose it is counts, not whose the path says it is.
+  // The owner of the record counts, not the user in the path.
   const userId = credential?.user_id ?? call.param("user");
   call.enforce(`identity:${verb}_application_credential`, { "target.user.id": userId });
   if (!credential || credential.user_id !== call.param("user")) {

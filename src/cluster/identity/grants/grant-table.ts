@@ -14,7 +14,7 @@ export interface Grant {
 const COLUMNS = "actor, actor_id, target, target_id, role_id, inherited";
 const SAME = "actor = ? AND actor_id = ? AND target = ? AND target_id = ? AND role_id = ? AND inherited = ?";
 
-/** Who has been given which role where, as it was given. */
+/** Each role as it was given: to whom, and where. */
 export class GrantTable {
   readonly #sql: Sql;
   readonly #changed: () => void;

@@ -7,7 +7,7 @@ import type { Role } from "../store/records.js";
 const RULES = "/v3/roles/:id/implies";
 const RULE = `${RULES}/:implied`;
 
-/** Who has the prior role has the implied one. */
+/** A prior role gives the implied one to whoever has it. */
 export const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",

@@ -27,7 +27,7 @@ export class RecordTable<T extends StoredRecord> {
     return this.#sql.all(`SELECT body FROM ${this.#table} ORDER BY seq`).flatMap((row) => record<T>(row) ?? []);
   }
 
-  /** Those with this value in a member that has an index. */
+  /** Finds the records with this value in a member that has an index. */
   where(member: "domain_id" | "user_id" | "parent_id", value: string): readonly T[] {
     const text = `SELECT body FROM ${this.#table} WHERE json_extract(body, '$.${member}') = ? ORDER BY seq`;
     return this.#sql.all(text, value).flatMap((row) => record<T>(row) ?? []);

@@ -17,7 +17,7 @@ export class PasswordStore {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #digests: Digests;
-  /** Of passwords that were right lately: a digest that only this process can make, and until when. */
+  /** Keeps for each password that was right lately a digest that only this process can make, and until when it counts. */
   readonly #right = new Map<string, number>();
   readonly #key: string;
 

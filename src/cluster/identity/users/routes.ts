@@ -91,7 +91,7 @@ async function update(call: IdentityCall, { id }: User, body: unknown): Promise<
   });
 }
 
-/** Who knows the old password sets a new one; no token is needed. */
+/** Sets a new password for a caller who knows the old one; no token is needed. */
 async function changePassword(call: IdentityCall) {
   const { services, store } = call;
   const wanted = checkBody(CHANGE_PASSWORD, call.body("user"));

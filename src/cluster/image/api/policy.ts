@@ -67,7 +67,7 @@ export function requirePolicy(caller: Credentials, name: RuleName, target?: Targ
   }
 }
 
-/** Who may write may read. */
+/** A caller who may write may read. */
 function has({ roles }: Credentials, role: "reader" | "member"): boolean {
   return roles.includes(role) || (role === "reader" && roles.includes("member"));
 }

@@ -56,7 +56,7 @@ function mayCreate({ caller }: ImageCall, { owner, visibility }: ImageFacts): vo
   checkVisibility(caller, target);
 }
 
-/** Who may give an image a visibility that others see. @throws {ImageFault} 403 */
+/** Refuses a visibility that others see to callers who may not give it. @throws {ImageFault} 403 */
 export function checkVisibility(caller: ImageCall["caller"], target: Target): void {
   if (target.visibility === "public") {
     requirePolicy(caller, "publicize_image", target);

@@ -16,7 +16,7 @@ export interface Member {
 
 const COLUMNS = "member_id, status, created_at, updated_at";
 
-/** Who images are shared with. Members go with their image. */
+/** The projects that images are shared with. Members go with their image. */
 export class MemberTable {
   readonly #sql: Sql;
   readonly #clock: Clock;

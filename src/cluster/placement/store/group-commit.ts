@@ -119,7 +119,7 @@ export class GroupCommit implements Sink {
       this.#journal.take(rows);
       return true;
     } catch {
-      // Whose fault it was shows when each is handled alone.
+      // Handled alone, each shows whether the fault was its own.
       return false;
     }
   }
