@@ -5,6 +5,7 @@ import type { Found } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices } from "../contract.js";
 import { addFault, attempt, isLeaseLost, withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
+import { insist } from "../flow/insist.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 
 interface DeleteProgress {
@@ -76,18 +77,12 @@ async function terminate(
 /** A user's delete does not ask for a consumer generation (bug 1836754); a deferred one does (spec 5.5). */
 const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.reclaimInstanceInterval <= 0;
 
-/** The guest is gone, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
-const ATTEMPTS = 4;
-
 /** @throws AllocationDeleteFailed, also when Placement could not be asked: the row is the only trace of them. */
 async function removeAllocations({ context }: OperationServices, uuid: string, requestId: string): Promise<void> {
   const options = { force: forcesDelete(context), requestId };
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if ((await context.placement.deleteAllocation(uuid, options)) !== null) {
-      return;
-    }
+  if ((await insist(context, () => context.placement.deleteAllocation(uuid, options))) === null) {
+    throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; delete the instance again");
   }
-  throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; delete the instance again");
 }
 
 /** The row stays and counts again; the user may retry. */

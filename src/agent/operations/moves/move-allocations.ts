@@ -18,6 +18,7 @@ import {
 import { retry } from "../../../runtime/retry.js";
 import { hasQuirk } from "../../context.js";
 import type { OperationServices } from "../contract.js";
+import { INSISTENCE, insist } from "../flow/insist.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
@@ -65,7 +66,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
     await strip(services, move, { half: "destination", repeated: true }, context);
     return;
   }
-  const moved = await insist(() => moveBack(services, move, context));
+  const moved = await insist(services.context, () => moveBack(services, move, context));
   if (moved) {
     return;
   }
@@ -114,7 +115,9 @@ export async function deleteMigration(
   migration: Migration,
   options: RequestContext,
 ): Promise<boolean> {
-  const deleted = await insist(() => context.placement.deleteAllocation(migration.uuid, { ...options, force: false }));
+  const deleted = await insist(context, () =>
+    context.placement.deleteAllocation(migration.uuid, { ...options, force: false }),
+  );
   if (deleted !== null) {
     return deleted;
   }
@@ -156,20 +159,6 @@ export async function onTree(
   return Object.fromEntries(Object.entries(allocations).filter(([provider]) => tree.has(provider)));
 }
 
-/** Tries of a write whose answer did not come (spec V30). */
-const ATTEMPTS = 4;
-
-/** An answer that was lost says nothing: asked again, what was done is found done (spec 9.4). Null: nobody answers. */
-async function insist(write: () => Promise<boolean | null>): Promise<boolean | null> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const answer = await write();
-    if (answer !== null) {
-      return answer;
-    }
-  }
-  return null;
-}
-
 /**
  * One half of what a doubled instance holds; nothing when it holds one half only. An answer that was lost says nothing:
  * what is held is read again.
@@ -187,7 +176,7 @@ async function strip(
     return stripOnce(services, move, strips, context);
   };
   await retry(services.context.runtime.timers, attempt, {
-    attempts: ATTEMPTS,
+    ...INSISTENCE,
     retryOn: (error) => error instanceof PlacementAPIConnectFailure,
   });
 }

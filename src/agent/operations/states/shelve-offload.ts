@@ -5,10 +5,8 @@ import { demand, type Gate } from "../admission/admission.js";
 import type { OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { destroyOptions } from "../flow/guest-options.js";
+import { insist } from "../flow/insist.js";
 import { powerOffIfThere } from "./power-off-if-there.js";
-
-/** The guest is gone already, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
-const RELEASE_ATTEMPTS = 4;
 
 /** A soft delete may overtake any task: it wants the guest and what it holds. A start-up's offload may have no task_state any more. */
 const OFFLOADING = ["shelving", "shelving_offloading", null] as const;
@@ -30,13 +28,13 @@ export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
   release: async ({ services, instance, request }) => {
     const { uuid } = instance;
     const options = { force: true, requestId: request.requestId };
-    await demand(services.context, STILL_OFFLOADED, request);
-    for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
-      if ((await services.context.placement.deleteAllocation(uuid, options)) !== null) {
-        return;
-      }
+    const released = await insist(services.context, async () => {
+      await demand(services.context, STILL_OFFLOADED, request);
+      return await services.context.placement.deleteAllocation(uuid, options);
+    });
+    if (released === null) {
+      throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; offload the instance again");
     }
-    throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; offload the instance again");
   },
   record: async (progress) => {
     const { services, instance } = progress;
