@@ -72,7 +72,7 @@ const REPORT_INTERVAL = 10;
 const CONCURRENT_TASKS = 32;
 
 /**
- * Placement, Compute API, Identity, Image, Ironic, scheduler and conductor over one store, on one port of the loopback
+ * Placement, Compute API, Identity, Image, Network, Ironic, scheduler and conductor over one store, on one port of the loopback
  * interface. Nothing is left open when it fails.
  * @throws {StateDirUnusable} @throws {DatabaseUnusable} another control plane has the state directory. @throws {AddressInUse}
  * @throws {ServiceTooOld}

@@ -9,6 +9,7 @@ import { createIdentity, type Identity } from "./identity/identity.js";
 import { createImageApi } from "./image/image-api.js";
 import { ImageStore } from "./image/image-store.js";
 import { ServerImages } from "./image/server-images.js";
+import { createNetworkApi } from "./network/network-api.js";
 import type { Store } from "./store/store.js";
 
 export interface ApisOptions {
@@ -36,10 +37,10 @@ export interface ApisOptions {
 export interface Apis {
   readonly identity: Identity;
   /** By mount point. */
-  readonly services: Readonly<Record<"/identity" | "/compute" | "/image", ServiceHandler>>;
+  readonly services: Readonly<Record<"/identity" | "/compute" | "/image" | "/network", ServiceHandler>>;
 }
 
-/** The embedded Identity, Compute and Image APIs over one state of record. */
+/** The embedded Identity, Compute, Image and Network APIs over one state of record. */
 export function createApis(options: ApisOptions): Apis {
   const { store, digests, runtime } = options;
   const { clock, timers, random, files, logger } = runtime;
@@ -69,5 +70,9 @@ export function createApis(options: ApisOptions): Apis {
     wake: options.wake,
     deleteService: options.deleteService,
   });
-  return { identity, services: { "/identity": identity.handle, "/compute": compute, "/image": image } };
+  const network = createNetworkApi({ validate, store, random, clock, timers, logger });
+  return {
+    identity,
+    services: { "/identity": identity.handle, "/compute": compute, "/image": image, "/network": network },
+  };
 }

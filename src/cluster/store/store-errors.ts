@@ -31,3 +31,24 @@ export class AggregateHostExists extends ConductorError {
 export class AggregateHostNotFound extends ConductorError {
   override readonly name = "AggregateHostNotFound";
 }
+export class SecurityGroupDefaultExists extends ConductorError {
+  override readonly name = "SecurityGroupDefaultAlreadyExists";
+}
+export class SecurityGroupInUse extends ConductorError {
+  override readonly name = "SecurityGroupInUse";
+}
+export class PortNotFound extends ConductorError {
+  override readonly name = "PortNotFound";
+}
+export class PortInUse extends ConductorError {
+  override readonly name = "PortInUse";
+}
+export class IpAddressInUse extends ConductorError {
+  override readonly name = "IpAddressAlreadyAllocated";
+}
+export class InvalidIpForNetwork extends ConductorError {
+  override readonly name = "InvalidIpForNetwork";
+}
+export class IpAddressGenerationFailure extends ConductorError {
+  override readonly name = "IpAddressGenerationFailure";
+}

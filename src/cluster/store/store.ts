@@ -12,7 +12,9 @@ import { Leases } from "./leases.js";
 import { Mappings } from "./mappings.js";
 import { Messages } from "./messages.js";
 import { Migrations } from "./migrations.js";
+import { Ports } from "./ports.js";
 import { Requests } from "./requests.js";
+import { SecurityGroups } from "./security-groups.js";
 import { Services } from "./services.js";
 import type { Sql } from "./sql.js";
 import { Tasks } from "./tasks.js";
@@ -48,6 +50,8 @@ export function storeOn(
     flavors: new Flavors(context),
     aggregates: new Aggregates(context),
     keyPairs: new KeyPairs(context),
+    securityGroups: new SecurityGroups(context),
+    ports: new Ports(context),
     actions: new Actions(context),
     requests: new Requests(context),
     mappings: new Mappings(context),

@@ -230,6 +230,42 @@ describe("placement", () => {
   ]);
 });
 
+describe("the network", () => {
+  run([
+    ["network list -f value -c Name", /^private$/],
+    ["network show private -f value -c mtu", /^1500$/],
+    ["subnet list --network private -f value -c Name -c Subnet", /^private-subnet 10\.0\.0\.0\/12$/],
+    ["security group list --project {project} -f value -c Name", /^default$/],
+    ["security group create --description x web -f value -c name", /^web$/],
+    [
+      "security group rule create --protocol tcp --dst-port 80:90 --remote-ip 192.0.2.0/24 web -f value -c id",
+      remember("rule"),
+    ],
+    ["security group rule list web -f value", /{rule} tcp IPv4 192\.0\.2\.0\/24 80:90 ingress/],
+    ["security group rule create --remote-group web --ethertype IPv6 web"],
+    ["security group rule delete {rule}"],
+    ["security group set --name web2 web"],
+    [
+      "port create --network private --fixed-ip ip-address=10.0.0.99 --security-group web2 port1 -f value -c status",
+      /^DOWN$/,
+    ],
+    ["port list --fixed-ip ip-address=10.0.0.99 -f value -c Name", /^port1$/],
+    ["port set --name port2 --no-security-group port1"],
+    ["port show port2 -f value -c mac_address", /^fa:16:3e(:[0-9a-f]{2}){3}$/],
+    ["port delete port2"],
+    ["security group delete web2"],
+    ["network agent list"],
+    ["router list"],
+    ["floating ip list"],
+    ['availability zone list --network -f value -c "Zone Name"', /^nova$/],
+    ["extension list --network -f value -c Alias", /^security-group$/m],
+  ]);
+
+  test("another network is refused with the reason", async () => {
+    await expect(output("network create other")).rejects.toThrow(/one flat network, 'private'/);
+  });
+});
+
 describe("identity and images", () => {
   run([
     ["catalog show nova", /\/compute\/v2\.1/],

@@ -8,6 +8,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "/identity": "identity",
   "/compute": "compute",
   "/image": "image",
+  "/network": "network",
   "/placement": "placement",
   "/baremetal": "baremetal",
 };

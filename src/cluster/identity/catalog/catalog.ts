@@ -17,6 +17,7 @@ const OWN = [
   { type: "compute", name: "nova", path: "/compute/v2.1" },
   { type: "placement", name: "placement", path: "/placement" },
   { type: "image", name: "glance", path: "/image" },
+  { type: "network", name: "neutron", path: "/network" },
   { type: "baremetal", name: "ironic", path: "/baremetal" },
 ] as const;
 

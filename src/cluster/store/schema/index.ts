@@ -6,6 +6,7 @@ import { hostEpochs } from "./host-epochs.js";
 import { hostMappingRules } from "./host-mapping-rules.js";
 import { hotLookups } from "./hot-lookups.js";
 import { listIndexes } from "./list-indexes.js";
+import { networkTables } from "./network-tables.js";
 import { taskRequests } from "./task-requests.js";
 import { userWishes } from "./user-wishes.js";
 
@@ -20,4 +21,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 7, name: "the oldest service of a kind", sql: hotLookups },
   { version: 8, name: "indexes of lists", sql: listIndexes },
   { version: 9, name: "key pairs, and what else users bring along", sql: userWishes },
+  { version: 10, name: "ports and security groups", sql: networkTables },
 ];

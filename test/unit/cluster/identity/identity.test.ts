@@ -70,6 +70,7 @@ describe("scopes", () => {
       "compute",
       "identity",
       "image",
+      "network",
       "placement",
     ]);
     expect(world.apis.identity.validate(reply.headers["x-subject-token"] ?? "")).toMatchObject({
@@ -253,7 +254,7 @@ describe("lists", () => {
     ["projects", ["admin", "demo", "service"]],
     ["domains", ["Default"]],
     ["roles", ["reader", "member", "admin", "service"]],
-    ["services", ["keystone", "nova", "placement", "glance", "ironic"]],
+    ["services", ["keystone", "nova", "placement", "glance", "neutron", "ironic"]],
   ])("%s", async (plural, names) => {
     const reply = await world.ask({ url: `/identity/v3/${plural}` });
     const members = reply.json(plural) as { id: string; name: string }[];
@@ -285,7 +286,7 @@ describe("lists", () => {
     const mine = await world.ask({ url: "/identity/v3/auth/projects", token });
     expect((mine.json("projects") as { name: string }[]).map(({ name }) => name)).toEqual(["demo"]);
     expect((await world.ask({ url: "/identity/v3/auth/system", token })).json("system")).toEqual([]);
-    expect((await world.ask({ url: "/identity/v3/auth/catalog", token })).json("catalog")).toHaveLength(5);
+    expect((await world.ask({ url: "/identity/v3/auth/catalog", token })).json("catalog")).toHaveLength(6);
     expect((await world.ask({ url: "/identity/v3/auth/projects", token: "" })).status).toBe(401);
   });
 

@@ -1,0 +1,92 @@
+import type { NetworkCall, NetworkRoute } from "./call.js";
+import { badRequest, notFound } from "./fault.js";
+import { Input } from "./input.js";
+import { type Attributes, listPage, view } from "./listing.js";
+import { enforce, may, type RuleName } from "./policy.js";
+
+/** A kind of records that are listed, shown, made, changed and removed in the same way. */
+export interface Resource<T> {
+  /** `security_groups` */
+  readonly plural: string;
+  readonly singular: "network" | "subnet" | "port" | "security_group" | "security_group_rule";
+  /** `/v2.0/security-groups` */
+  readonly path: string;
+  /** What this caller may see of a record. */
+  readonly attributes: (call: NetworkCall) => Attributes<T>;
+  /** The project that owns a record. */
+  readonly owner: (record: T) => string;
+  /** What the caller may see at all. */
+  readonly list: (call: NetworkCall) => readonly T[];
+  readonly find: (call: NetworkCall, id: string) => T | undefined;
+  /** Checks and stores. */
+  readonly create: (call: NetworkCall, input: Input) => T;
+  readonly update?: { readonly rule: RuleName; readonly change: (call: NetworkCall, record: T, input: Input) => T };
+  readonly remove: (call: NetworkCall, record: T) => void;
+}
+
+/** The routes of a kind. */
+export function routesOf<T>(resource: Resource<T>): readonly NetworkRoute[] {
+  const { path, plural, singular, attributes, update } = resource;
+  const show = (call: NetworkCall, record: T) => view(call, attributes(call), record);
+  return [
+    {
+      method: "GET",
+      path,
+      answer: async (call) => ({ body: await listPage(call, plural, attributes(call), resource.list(call)) }),
+    },
+    {
+      method: "GET",
+      path: `${path}/:id`,
+      answer: (call) => ({ body: { [singular]: show(call, found(resource, call)) } }),
+    },
+    { method: "POST", path, answer: (call) => create(resource, call) },
+    ...(update
+      ? [
+          {
+            method: "PUT" as const,
+            path: `${path}/:id`,
+            answer: (call: NetworkCall) => {
+              const record = found(resource, call, update.rule);
+              const input = new Input(call.body()[singular]);
+              return { body: { [singular]: show(call, update.change(call, record, input)) } };
+            },
+          },
+        ]
+      : []),
+    {
+      method: "DELETE",
+      path: `${path}/:id`,
+      answer: (call) => {
+        resource.remove(call, found(resource, call, `delete_${singular}`));
+        return { status: 204 };
+      },
+    },
+  ];
+}
+
+/** What the caller does not see is not there. @throws {NetworkFault} 403, 404 */
+function found<T>(resource: Resource<T>, call: NetworkCall, rule?: RuleName): T {
+  const record = resource.find(call, call.param("id").toLowerCase());
+  if (record === undefined || !may(call.caller, `get_${resource.singular}`, resource.owner(record))) {
+    throw notFound();
+  }
+  if (rule !== undefined) {
+    enforce(call.caller, rule, resource.owner(record));
+  }
+  return record;
+}
+
+/** One, or several of which all are made or none. */
+function create<T>(resource: Resource<T>, call: NetworkCall) {
+  const { singular, plural, attributes } = resource;
+  const body = call.body();
+  const several = body[plural];
+  const items = several === undefined ? [body[singular]] : several;
+  if (!Array.isArray(items) || items.length === 0) {
+    throw badRequest("Resource body required");
+  }
+  const views = call.store.transaction(() =>
+    items.map((item: unknown) => view(call, attributes(call), resource.create(call, new Input(item)))),
+  );
+  return { status: 201, body: several === undefined ? { [singular]: views[0] ?? null } : { [plural]: views } };
+}

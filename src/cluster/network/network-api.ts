@@ -1,0 +1,91 @@
+import type { Clock } from "../../runtime/clock.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Random } from "../../runtime/random.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Timers } from "../../runtime/timers.js";
+import type { Credentials, ValidateToken } from "../credentials.js";
+import { jsonText } from "../http/json-text.js";
+import { authenticationRequired, json } from "../http/responses.js";
+import { serve } from "../http/serve.js";
+import type { Store } from "../store/store.js";
+import { Turns } from "../turns.js";
+import { NetworkCall, type NetworkRoute } from "./api/call.js";
+import { NetworkFault, networkFault, notFound } from "./api/fault.js";
+import { NETWORK_API_ROUTES } from "./network-routes.js";
+
+export interface NetworkOptions {
+  readonly validate: ValidateToken;
+  readonly store: Store;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+interface Caller {
+  readonly path: string;
+  readonly caller: Credentials;
+}
+
+/** Neutron's API v2.0 over one flat network; mount it at `/network`. */
+export function createNetworkApi(options: NetworkOptions): ServiceHandler {
+  const { store, random, logger } = options;
+  return serve<NetworkRoute, Caller>({
+    routes: NETWORK_API_ROUTES,
+    random,
+    headers: (requestId) => ({ "x-openstack-request-id": requestId }),
+    admit: (request) => admit(options, request),
+    unrouted: (_request, { kind }) => (kind === "unknown" ? notFound() : NO_METHOD).toResponse(),
+    answer: async (route, call) => {
+      const turns = new Turns(options);
+      const { status = 200, body } = await route.answer(new NetworkCall({ ...call, store, turns }));
+      const text = body === undefined || call.request.method === "HEAD" ? "" : await jsonText(body, turns);
+      return { status, headers: body === undefined ? {} : { "content-type": "application/json" }, body: text };
+    },
+    failed: (error, { request, requestId }, route) => {
+      const fault = networkFault(error);
+      if (!fault) {
+        const { method } = request;
+        logger.error("a request to the Network API failed unexpectedly", {
+          err: error,
+          request_id: requestId,
+          method,
+          route: route.path,
+        });
+      }
+      return (fault ?? UNEXPECTED).toResponse();
+    },
+  });
+}
+
+const NO_METHOD = new NetworkFault(405, "HTTPMethodNotAllowed", "The method is not allowed for this resource.");
+const UNEXPECTED = new NetworkFault(
+  500,
+  "HTTPInternalServerError",
+  "Request Failed: internal server error while processing your request.",
+);
+
+/** Collections that the document of the version names. */
+const COLLECTIONS = ["network", "subnet", "port", "security-group", "security-group-rule", "extension", "quota"];
+
+function admit({ validate }: NetworkOptions, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
+  const { method, path, baseUrl } = request;
+  if (method === "GET" && (path === "" || path === "/")) {
+    const links = [{ rel: "self", href: `${baseUrl}/v2.0/` }];
+    return { answer: json(200, { versions: [{ id: "v2.0", status: "CURRENT", links }] }) };
+  }
+  const caller = validate(request.headers["x-auth-token"] ?? "");
+  if (!caller) {
+    return { answer: authenticationRequired(request, "/network") };
+  }
+  if (method === "GET" && /^\/v2\.0\/?$/.test(path)) {
+    return { answer: json(200, { resources: COLLECTIONS.map((name) => collection(baseUrl, name)) }) };
+  }
+  // Clients that ask for a format put it at the end of the path.
+  return { path: path.replace(/\.json$/, ""), caller };
+}
+
+function collection(baseUrl: string, name: string) {
+  const singular = name.replaceAll("-", "_");
+  return { name: singular, collection: `${singular}s`, links: [{ rel: "self", href: `${baseUrl}/v2.0/${name}s` }] };
+}

@@ -1,0 +1,88 @@
+import { isoSeconds } from "../../http/times.js";
+import { DEFAULT_GROUP, type SecurityGroup } from "../../store/security-groups.js";
+import type { NetworkCall } from "../api/call.js";
+import { NetworkFault } from "../api/fault.js";
+import type { Input } from "../api/input.js";
+import { type Attributes, view } from "../api/listing.js";
+import { enforce } from "../api/policy.js";
+import type { Resource } from "../api/resource-routes.js";
+import { QUOTAS, refuseOverQuota } from "../info/quotas.js";
+import { RULE } from "./rule-view.js";
+
+const GROUP: Attributes<SecurityGroup> = {
+  id: ({ uuid }) => uuid,
+  name: ({ name }) => name,
+  stateful: ({ stateful }) => stateful,
+  tenant_id: ({ projectId }) => projectId,
+  project_id: ({ projectId }) => projectId,
+  description: ({ description }) => description,
+  shared: () => false,
+  security_group_rules: ({ uuid }, call) =>
+    call.store.securityGroups.rulesOf(uuid).map((rule) => view(call, RULE, rule, new Set())),
+  tags: () => [],
+  created_at: ({ createdAt }) => isoSeconds(createdAt),
+  updated_at: ({ updatedAt }) => isoSeconds(updatedAt),
+  revision_number: ({ revision }) => revision,
+};
+
+export const SECURITY_GROUPS: Resource<SecurityGroup> = {
+  plural: "security_groups",
+  singular: "security_group",
+  path: "/v2.0/security-groups",
+  attributes: () => GROUP,
+  owner: ({ projectId }) => projectId,
+  list: (call) => {
+    ensureOwnDefault(call);
+    return call.store.securityGroups.list(call.listedProject);
+  },
+  find: ({ store }, id) => store.securityGroups.get(id) ?? undefined,
+  create: createGroup,
+  update: { rule: "update_security_group", change: updateGroup },
+  remove: ({ store, isAdmin }, { uuid, name }) => {
+    if (name === DEFAULT_GROUP && !isAdmin) {
+      const text = "Insufficient rights for removing default security group.";
+      throw new NetworkFault(409, "SecurityGroupCannotRemoveDefault", text);
+    }
+    store.securityGroups.destroy(uuid);
+  },
+};
+
+/** Who looks at groups finds the one that the own project has; as in Neutron, administrators' lists make no other's. */
+export function ensureOwnDefault({ store, caller, query }: Pick<NetworkCall, "store" | "caller" | "query">): void {
+  const asked = query.get("project_id") ?? query.get("tenant_id");
+  if (caller.projectId !== null && (asked === undefined || asked === caller.projectId)) {
+    store.securityGroups.ensureDefault(caller.projectId);
+  }
+}
+
+function createGroup(call: NetworkCall, input: Input): SecurityGroup {
+  const { store, caller } = call;
+  const projectId = input.project(call);
+  const facts = {
+    projectId,
+    name: input.text("name") ?? "",
+    description: input.text("description") ?? "",
+    stateful: input.flag("stateful") ?? true,
+  };
+  input.end();
+  enforce(caller, "create_security_group", projectId);
+  store.securityGroups.ensureDefault(projectId);
+  refuseOverQuota("security_group", store.securityGroups.count(projectId), QUOTAS.security_group);
+  return store.securityGroups.create(facts);
+}
+
+function updateGroup({ store }: NetworkCall, group: SecurityGroup, input: Input): SecurityGroup {
+  const name = input.text("name");
+  const description = input.text("description");
+  const stateful = input.flag("stateful");
+  input.end();
+  if (name !== undefined && (group.name === DEFAULT_GROUP || name === DEFAULT_GROUP) && name !== group.name) {
+    throw new NetworkFault(409, "SecurityGroupCannotUpdateDefault", "Updating default security group not allowed.");
+  }
+  store.securityGroups.update(group, {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(stateful === undefined ? {} : { stateful }),
+  });
+  return store.securityGroups.get(group.uuid) ?? group;
+}

@@ -1,0 +1,167 @@
+import { DuplicateRecord } from "../../conductor/errors.js";
+import { flag, id, integer, nullable, oneOf, type RecordOf, text, time, uuid } from "../../records/field.js";
+import type { StoreContext } from "./store-context.js";
+import { SecurityGroupDefaultExists, SecurityGroupInUse } from "./store-errors.js";
+import { Table, tableOf } from "./table.js";
+
+const SECURITY_GROUP = {
+  id,
+  uuid,
+  projectId: text(),
+  name: text(),
+  description: text(),
+  stateful: flag,
+  revision: integer(0, Number.MAX_SAFE_INTEGER),
+  createdAt: time,
+  updatedAt: time,
+};
+
+const RULE = {
+  id,
+  uuid,
+  groupUuid: uuid,
+  projectId: text(),
+  direction: oneOf(["ingress", "egress"]),
+  ethertype: oneOf(["IPv4", "IPv6"]),
+  /** A name or a number as text; null: any. */
+  protocol: nullable(text()),
+  /** The type, where the protocol is ICMP. */
+  portMin: nullable(integer(0, 65_535)),
+  portMax: nullable(integer(0, 65_535)),
+  remotePrefix: nullable(text()),
+  remoteGroup: nullable(uuid),
+  description: text(),
+  createdAt: time,
+};
+
+export type SecurityGroup = RecordOf<typeof SECURITY_GROUP>;
+export type SecurityGroupRule = RecordOf<typeof RULE>;
+export type NewRule = Omit<SecurityGroupRule, "id" | "uuid" | "createdAt">;
+
+const GROUPS = tableOf("security_groups", SECURITY_GROUP);
+const RULES = tableOf("security_group_rules", RULE);
+
+/** The group that each project has from its first use of the network on. */
+export const DEFAULT_GROUP = "default";
+
+const ANY: Omit<NewRule, "groupUuid" | "projectId" | "direction" | "ethertype"> = {
+  protocol: null,
+  portMin: null,
+  portMax: null,
+  remotePrefix: null,
+  remoteGroup: null,
+  description: "",
+};
+
+/** Tables `security_groups` and `security_group_rules`. A rule goes with its group, and with the group that it names. */
+export class SecurityGroups {
+  readonly #context: StoreContext;
+  readonly #groups: Table<SecurityGroup>;
+  readonly #rules: Table<SecurityGroupRule>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#groups = new Table(context.sql, GROUPS);
+    this.#rules = new Table(context.sql, RULES);
+  }
+
+  get(uuid: string): SecurityGroup | null {
+    return this.#groups.one("uuid = ?", uuid);
+  }
+
+  /** @param projectId absent: of all projects */
+  list(projectId?: string): readonly SecurityGroup[] {
+    return projectId === undefined
+      ? this.#groups.many("1 ORDER BY id")
+      : this.#groups.many("project_id = ? ORDER BY id", projectId);
+  }
+
+  count(projectId: string): number {
+    return this.#count("security_groups", projectId);
+  }
+
+  /** The project's default group, which is made when it is first asked for. */
+  ensureDefault(projectId: string): SecurityGroup {
+    const found = this.#groups.one("project_id = ? AND name = 'default'", projectId);
+    return found ?? this.create({ projectId, name: DEFAULT_GROUP, description: "Default security group" });
+  }
+
+  /** With the rules that a new group has. @throws {SecurityGroupDefaultExists} */
+  create(given: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean }) {
+    const { sql, clock, random } = this.#context;
+    return sql.transaction((): SecurityGroup => {
+      const now = clock.now();
+      const values = { ...given, stateful: given.stateful ?? true, uuid: random.uuid() };
+      const { uuid: groupUuid } = values;
+      const times = { revision: 1, createdAt: now, updatedAt: now };
+      try {
+        const group = { ...values, ...times, id: this.#groups.insert({ ...values, ...times }) };
+        for (const ethertype of ["IPv4", "IPv6"] as const) {
+          const rule = { ...ANY, groupUuid, projectId: given.projectId, ethertype };
+          this.addRule({ ...rule, direction: "egress" });
+          if (given.name === DEFAULT_GROUP) {
+            this.addRule({ ...rule, direction: "ingress", remoteGroup: groupUuid });
+          }
+        }
+        return group;
+      } catch (error) {
+        if (error instanceof DuplicateRecord) {
+          throw new SecurityGroupDefaultExists("Default security group already exists.");
+        }
+        throw error;
+      }
+    });
+  }
+
+  /** What changes of the group, or of its rules, is a new revision of it. */
+  update(group: SecurityGroup, changes: Partial<Pick<SecurityGroup, "name" | "description" | "stateful">>): void {
+    const updated = { ...changes, revision: group.revision + 1, updatedAt: this.#context.clock.now() };
+    this.#groups.update(group.id, updated);
+  }
+
+  /** @throws {SecurityGroupInUse} */
+  destroy(uuid: string): void {
+    const { sql } = this.#context;
+    sql.transaction(() => {
+      const used = "SELECT 1 FROM ports, json_each(ports.security_groups) AS used WHERE used.value = ? LIMIT 1";
+      if (sql.get(used, uuid) !== undefined) {
+        throw new SecurityGroupInUse(`Security Group ${uuid} in use.`);
+      }
+      sql.run("DELETE FROM security_groups WHERE uuid = ?", uuid);
+    });
+  }
+
+  rule(uuid: string): SecurityGroupRule | null {
+    return this.#rules.one("uuid = ?", uuid);
+  }
+
+  rulesOf(groupUuid: string): readonly SecurityGroupRule[] {
+    return this.#rules.many("group_uuid = ? ORDER BY id", groupUuid);
+  }
+
+  /** @param projectId absent: of all projects */
+  rules(projectId?: string): readonly SecurityGroupRule[] {
+    return projectId === undefined
+      ? this.#rules.many("1 ORDER BY id")
+      : this.#rules.many("project_id = ? ORDER BY id", projectId);
+  }
+
+  countRules(projectId: string): number {
+    return this.#count("security_group_rules", projectId);
+  }
+
+  addRule(given: NewRule): SecurityGroupRule {
+    const { clock, random } = this.#context;
+    const rule = { ...given, uuid: random.uuid(), createdAt: clock.now() };
+    return { ...rule, id: this.#rules.insert(rule) };
+  }
+
+  destroyRule(uuid: string): void {
+    this.#context.sql.run("DELETE FROM security_group_rules WHERE uuid = ?", uuid);
+  }
+
+  #count(table: "security_groups" | "security_group_rules", projectId: string): number {
+    const [count] = this.#context.sql.get(`SELECT count(*) FROM ${table} WHERE project_id = ?`, projectId) ?? [];
+    return Number(count);
+  }
+}

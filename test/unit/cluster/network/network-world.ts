@@ -1,0 +1,95 @@
+import type { Credentials } from "../../../../src/cluster/credentials.js";
+import { createNetworkApi } from "../../../../src/cluster/network/network-api.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import type { ServiceHandler } from "../../../../src/runtime/service.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
+import { Reply } from "../compute/api-world.js";
+
+export const NETWORK = "c0ffee00-0000-4000-8000-000000000010";
+export const SUBNET = "c0ffee00-0000-4000-8000-000000000011";
+
+/** Who asks: two projects with a member each, a reader of the first one, and the administrator. */
+const CALLERS = {
+  admin: { projectId: "admin", roles: ["admin", "member", "reader"] },
+  demo: { projectId: "demo", roles: ["member", "reader"] },
+  alt: { projectId: "alt", roles: ["member", "reader"] },
+  reader: { projectId: "demo", roles: ["reader"] },
+} as const;
+
+export type Caller = keyof typeof CALLERS;
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** The Network API alone. */
+export class NetworkWorld {
+  readonly store: Store;
+  readonly #world = new VirtualWorld();
+  readonly #api: ServiceHandler;
+
+  constructor() {
+    const runtime = this.#world.spawn();
+    this.store = emptyStore({ runtime });
+    const validate = (token: string) => (Object.hasOwn(CALLERS, token) ? credentials(token as Caller) : undefined);
+    this.#api = createNetworkApi({ ...runtime, validate, store: this.store });
+  }
+
+  /** @param url below `/v2.0`, or from the mount point where it begins with `//` */
+  async ask(method: string, url: string, body?: unknown, as: Caller | "" = "demo"): Promise<Reply> {
+    const [path = "", query = ""] = (url.startsWith("//") ? url.slice(1) : `/v2.0${url}`).split("?");
+    const response = await this.#world.runUntil(
+      Promise.resolve(
+        this.#api({
+          method,
+          path,
+          query,
+          headers: { "x-auth-token": as, "content-type": "application/json" },
+          body: body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body),
+          baseUrl: "http://127.0.0.1:8774/network",
+        }),
+      ),
+    );
+    return new Reply(response);
+  }
+
+  /** What is made, or found; fails for other than success. */
+  async get(method: string, url: string, body?: unknown, as: Caller = "demo"): Promise<Body> {
+    const reply = await this.ask(method, url, body, as);
+    if (reply.status >= 300) {
+      throw new Error(`${method} ${url}: ${reply.status} ${reply.body}`);
+    }
+    return Object.values(reply.json() as Record<string, Body>)[0] ?? {};
+  }
+
+  async list(url: string, as: Caller = "demo"): Promise<readonly Body[]> {
+    return (await this.get("GET", url, undefined, as)) as unknown as readonly Body[];
+  }
+
+  /** Status and name of the refusal. */
+  async refusal(method: string, url: string, body?: unknown, as: Caller = "demo"): Promise<string> {
+    const reply = await this.ask(method, url, body, as);
+    return `${reply.status} ${reply.json("NeutronError", "type")}`;
+  }
+
+  async group(body: Body = { name: "web" }, as: Caller = "demo"): Promise<string> {
+    return String((await this.get("POST", "/security-groups", { security_group: body }, as)).id);
+  }
+
+  async port(body: Body = {}, as: Caller = "demo"): Promise<Body> {
+    return this.get("POST", "/ports", { port: { network_id: NETWORK, ...body } }, as);
+  }
+}
+
+function credentials(name: Caller): Credentials {
+  const { projectId, roles } = CALLERS[name];
+  return {
+    userId: `user-${name}`,
+    userName: name,
+    projectId,
+    projectName: projectId,
+    domainId: "default",
+    roles,
+    systemScope: null,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+  };
+}

@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { NETWORK, NetworkWorld, SUBNET } from "./network-world.js";
+
+let world: NetworkWorld;
+
+beforeEach(() => {
+  world = new NetworkWorld();
+});
+
+describe("a port", () => {
+  test("has an address, a MAC and the default group", async () => {
+    const [group] = await world.list("/security-groups");
+    const port = await world.port({ name: "p" });
+    expect(port).toMatchObject({
+      name: "p",
+      network_id: NETWORK,
+      project_id: "demo",
+      fixed_ips: [{ subnet_id: SUBNET, ip_address: "10.0.0.2" }],
+      mac_address: expect.stringMatching(/^fa:16:3e(:[0-9a-f]{2}){3}$/),
+      security_groups: [group?.id],
+      device_id: "",
+      status: "DOWN",
+    });
+    expect(port).not.toHaveProperty("binding:host_id");
+    expect(await world.get("GET", `/ports/${port.id}`, undefined, "admin")).toMatchObject({
+      "binding:host_id": "",
+      "binding:vif_type": "unbound",
+    });
+  });
+
+  test("is found by what it is", async () => {
+    const port = await world.port({ fixed_ips: [{ subnet_id: SUBNET, ip_address: "10.0.0.7" }] });
+    await world.port();
+    for (const query of ["fixed_ips=ip_address%3D10.0.0.7", `id=${port.id}`, `mac_address=${port.mac_address}`]) {
+      expect(await world.list(`/ports?${query}`), query).toMatchObject([{ id: port.id }]);
+    }
+    expect(await world.list("/ports?device_id=nothing")).toEqual([]);
+    expect(await world.list("/ports", "alt")).toEqual([]);
+    expect(await world.refusal("GET", `/ports/${port.id}`, undefined, "alt")).toBe("404 HTTPNotFound");
+  });
+
+  test("is renamed, and given other groups", async () => {
+    const group = await world.group();
+    const { id } = await world.port();
+    const change = { port: { name: "n", description: "d", security_groups: [group], admin_state_up: false } };
+    expect(await world.get("PUT", `/ports/${id}`, change)).toMatchObject({
+      ...change.port,
+      revision_number: 2,
+    });
+    expect(await world.get("PUT", `/ports/${id}`, { port: { security_groups: [] } })).toMatchObject({
+      name: "n",
+      security_groups: [],
+    });
+  });
+
+  test.each([
+    [{ device_id: "somebody's" }, 400],
+    [{ device_owner: "compute:nova" }, 400],
+    [{ fixed_ips: [{ ip_address: "10.0.0.1" }] }, 400],
+    [{ fixed_ips: [{ ip_address: "192.0.2.1" }] }, 400],
+    [{ fixed_ips: [] }, 400],
+    [{ fixed_ips: [{ ip_address: "10.0.0.8" }, { ip_address: "10.0.0.9" }] }, 400],
+    [{ "binding:vnic_type": "direct" }, 400],
+    [{ allowed_address_pairs: [{ ip_address: "10.0.0.1" }] }, 400],
+    [{ security_groups: ["c0ffee00-0000-4000-8000-000000000099"] }, 404],
+    [{ network_id: "c0ffee00-0000-4000-8000-000000000099" }, 404],
+    [{ project_id: "alt" }, 403],
+    [{ color: "red" }, 400],
+  ])("%j is refused", async (body, status) => {
+    const reply = await world.ask("POST", "/ports", { port: { network_id: NETWORK, ...body } });
+    expect(reply.status).toBe(status);
+  });
+
+  test("keeps its address, which no other gets", async () => {
+    const fixed = { fixed_ips: [{ ip_address: "10.0.0.7" }] };
+    const { id } = await world.port(fixed);
+    const body = { port: { network_id: NETWORK, ...fixed } };
+    expect(await world.refusal("POST", "/ports", body)).toBe("409 IpAddressAlreadyAllocated");
+    const other = { port: { fixed_ips: [{ ip_address: "10.0.0.9" }] } };
+    expect((await world.ask("PUT", `/ports/${id}`, other)).status).toBe(400);
+    expect((await world.ask("DELETE", `/ports/${id}`)).status).toBe(204);
+    expect(await world.port(fixed)).toMatchObject({ fixed_ips: [{ ip_address: "10.0.0.7" }] });
+  });
+});

@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Body, NetworkWorld } from "./network-world.js";
+
+let world: NetworkWorld;
+
+beforeEach(() => {
+  world = new NetworkWorld();
+});
+
+async function rule(groupId: string, more: Body = {}) {
+  const body = { security_group_id: groupId, direction: "ingress", ...more };
+  return world.ask("POST", "/security-group-rules", { security_group_rule: body });
+}
+
+describe("the default group", () => {
+  test("is made when a project first looks, with Neutron's rules", async () => {
+    const [group] = await world.list("/security-groups");
+    expect(group).toMatchObject({ name: "default", project_id: "demo", description: "Default security group" });
+    expect(group?.security_group_rules).toMatchObject([
+      { direction: "egress", ethertype: "IPv4", remote_group_id: null },
+      { direction: "ingress", ethertype: "IPv4", remote_group_id: group?.id },
+      { direction: "egress", ethertype: "IPv6", remote_group_id: null },
+      { direction: "ingress", ethertype: "IPv6", remote_group_id: group?.id },
+    ]);
+    expect(await world.list("/security-groups")).toHaveLength(1);
+  });
+
+  test("stays, is one, and keeps its name; an administrator may remove it", async () => {
+    const id = String((await world.list("/security-groups"))[0]?.id);
+    const other = await world.group();
+    const named = (name: string) => ({ security_group: { name } });
+    expect(await world.refusal("DELETE", `/security-groups/${id}`)).toBe("409 SecurityGroupCannotRemoveDefault");
+    expect(await world.refusal("POST", "/security-groups", named("default"))).toBe(
+      "409 SecurityGroupDefaultAlreadyExists",
+    );
+    expect(await world.refusal("PUT", `/security-groups/${id}`, named("x"))).toBe(
+      "409 SecurityGroupCannotUpdateDefault",
+    );
+    expect(await world.refusal("PUT", `/security-groups/${other}`, named("default"))).toBe(
+      "409 SecurityGroupCannotUpdateDefault",
+    );
+    expect((await world.ask("DELETE", `/security-groups/${id}`, undefined, "admin")).status).toBe(204);
+  });
+});
+
+describe("groups", () => {
+  test("are made, changed and removed; a new one lets everything out", async () => {
+    const id = await world.group({ name: "web", description: "x" });
+    const before = await world.get("GET", `/security-groups/${id}`);
+    expect(before).toMatchObject({ name: "web", description: "x", stateful: true, revision_number: 1 });
+    expect((before.security_group_rules as Body[]).map(({ direction }) => direction)).toEqual(["egress", "egress"]);
+    const changed = await world.get("PUT", `/security-groups/${id}`, { security_group: { name: "w" } });
+    expect(changed).toMatchObject({ name: "w", description: "x", revision_number: 2 });
+    expect((await world.ask("DELETE", `/security-groups/${id}`)).status).toBe(204);
+    expect(await world.refusal("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
+  });
+
+  test("are their project's alone", async () => {
+    const id = await world.group({}, "alt");
+    expect(await world.refusal("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
+    expect(await world.refusal("DELETE", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
+    const own = await world.group();
+    expect(await world.refusal("DELETE", `/security-groups/${own}`, undefined, "reader")).toBe(
+      "403 PolicyNotAuthorized",
+    );
+    const names = async (as: "demo" | "admin") =>
+      (await world.list("/security-groups?fields=project_id", as)).map(({ project_id }) => project_id);
+    expect(new Set(await names("demo"))).toEqual(new Set(["demo"]));
+    expect(new Set(await names("admin"))).toEqual(new Set(["demo", "alt", "admin"]));
+    const foreign = { security_group: { name: "x", project_id: "alt" } };
+    expect(await world.refusal("POST", "/security-groups", foreign)).toBe("403 PolicyNotAuthorized");
+  });
+
+  test("of a port stay", async () => {
+    const id = await world.group();
+    const port = await world.port({ security_groups: [id] });
+    expect(await world.refusal("DELETE", `/security-groups/${id}`)).toBe("409 SecurityGroupInUse");
+    await world.ask("DELETE", `/ports/${port.id}`);
+    expect((await world.ask("DELETE", `/security-groups/${id}`)).status).toBe(204);
+  });
+
+  test("are as many as the quota says", async () => {
+    for (let count = 0; count < 9; count += 1) {
+      await world.group({ name: `g${count}` });
+    }
+    expect(await world.refusal("POST", "/security-groups", { security_group: { name: "one" } })).toBe("409 OverQuota");
+  });
+
+  test.each([
+    [{ name: 1 }, "Invalid input for name"],
+    [{ name: "x".repeat(256) }, "exceeds maximum length of 255"],
+    [{ name: "x", stateful: "maybe" }, "cannot be converted to boolean"],
+    [{ name: "x", color: "red" }, "Unrecognized attribute\\(s\\) 'color'"],
+    [{ name: "x", project_id: "demo", tenant_id: "alt" }, "do not match"],
+  ])("%j is refused", async (body, message) => {
+    const reply = await world.ask("POST", "/security-groups", { security_group: body });
+    expect(reply.status).toBe(400);
+    expect(reply.json("NeutronError", "message")).toMatch(new RegExp(message));
+  });
+});
+
+describe("rules", () => {
+  let group: string;
+
+  beforeEach(async () => {
+    group = await world.group();
+  });
+
+  test("are made as asked, without the bits of hosts", async () => {
+    const made = await rule(group, {
+      protocol: "TCP",
+      port_range_min: "80",
+      port_range_max: 90,
+      remote_ip_prefix: "10.1.2.3/8",
+    });
+    expect(made.status).toBe(201);
+    expect(made.json("security_group_rule")).toMatchObject({
+      protocol: "tcp",
+      port_range_min: 80,
+      port_range_max: 90,
+      remote_ip_prefix: "10.0.0.0/8",
+      ethertype: "IPv4",
+      security_group_id: group,
+    });
+    const id = made.json("security_group_rule", "id");
+    expect(await world.list(`/security-group-rules?security_group_id=${group}&direction=ingress`)).toMatchObject([
+      { id },
+    ]);
+    expect((await world.ask("DELETE", `/security-group-rules/${id}`)).status).toBe(204);
+    expect((await world.ask("GET", `/security-group-rules/${id}`)).status).toBe(404);
+  });
+
+  test("are not made twice", async () => {
+    const more = { protocol: "tcp", port_range_min: 80, port_range_max: 80 };
+    await rule(group, more);
+    const again = await rule(group, { ...more, description: "again" });
+    expect(again.status).toBe(409);
+    expect(again.json("NeutronError", "message")).toMatch(/already exists. Rule id is [0-9a-f-]{36}/);
+  });
+
+  test("several are all made or none", async () => {
+    const one = { security_group_id: group, direction: "ingress", protocol: "tcp" };
+    const bad = await world.ask("POST", "/security-group-rules", {
+      security_group_rules: [one, { ...one, direction: "x" }],
+    });
+    expect(bad.status).toBe(400);
+    expect(await world.list("/security-group-rules?direction=ingress&protocol=tcp")).toEqual([]);
+    const good = await world.ask("POST", "/security-group-rules", {
+      security_group_rules: [one, { ...one, protocol: "udp" }],
+    });
+    expect(good.json("security_group_rules")).toHaveLength(2);
+  });
+
+  test("go with the group that they name", async () => {
+    const remote = await world.group({ name: "remote" });
+    await rule(group, { remote_group_id: remote });
+    await world.ask("DELETE", `/security-groups/${remote}`);
+    expect(await world.list(`/security-group-rules?security_group_id=${group}&direction=ingress`)).toEqual([]);
+  });
+
+  test("name groups that the caller sees", async () => {
+    const foreign = await world.group({}, "alt");
+    for (const more of [{ remote_group_id: foreign }, { security_group_id: foreign }]) {
+      expect((await rule(group, more)).json("NeutronError", "type")).toBe("SecurityGroupNotFound");
+    }
+  });
+
+  test.each([
+    [{ direction: "up" }, "HTTPBadRequest"],
+    [{ ethertype: "IPv5" }, "SecurityGroupRuleInvalidEtherType"],
+    [{ protocol: "nonsense" }, "SecurityGroupRuleInvalidProtocol"],
+    [{ protocol: 256 }, "SecurityGroupRuleInvalidProtocol"],
+    [{ protocol: "icmpv6" }, "SecurityGroupEthertypeConflictWithProtocol"],
+    [{ port_range_min: 1, port_range_max: 2 }, "SecurityGroupProtocolRequiredWithPorts"],
+    [{ protocol: "tcp", port_range_min: 2, port_range_max: 1 }, "SecurityGroupInvalidPortRange"],
+    [{ protocol: "tcp", port_range_max: 1 }, "SecurityGroupInvalidPortRange"],
+    [{ protocol: "tcp", port_range_min: 0, port_range_max: 1 }, "SecurityGroupInvalidPortValue"],
+    [{ protocol: "tcp", port_range_min: 1, port_range_max: 65_536 }, "SecurityGroupInvalidPortValue"],
+    [{ protocol: "gre", port_range_min: 1, port_range_max: 2 }, "SecurityGroupInvalidProtocolForPort"],
+    [{ protocol: "icmp", port_range_min: 256 }, "SecurityGroupInvalidIcmpValue"],
+    [{ protocol: "icmp", port_range_max: 1 }, "SecurityGroupMissingIcmpType"],
+    [{ remote_ip_prefix: "10.0.0.0/33" }, "HTTPBadRequest"],
+    [{ remote_ip_prefix: "nonsense" }, "HTTPBadRequest"],
+    [{ remote_ip_prefix: "fd00::/8" }, "SecurityGroupRuleParameterConflict"],
+    [{ ethertype: "IPv6", remote_ip_prefix: "fd00:::/8" }, "HTTPBadRequest"],
+  ])("%j is refused", async (more, type) => {
+    const reply = await rule(group, more);
+    expect([reply.status, reply.json("NeutronError", "type")]).toEqual([400, type]);
+  });
+
+  test("a rule has a network or a group to come from, not both", async () => {
+    const reply = await rule(group, { remote_group_id: group, remote_ip_prefix: "10.0.0.0/8" });
+    expect(reply.json("NeutronError", "type")).toBe("SecurityGroupMultipleRemoteEntites");
+  });
+});
