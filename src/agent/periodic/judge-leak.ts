@@ -14,6 +14,8 @@ export interface LeakFacts {
   readonly moves: readonly Migration[];
   /** The instance itself holds something on this tree, and not what only its migration's half could replace. */
   readonly instanceHoldsTree: boolean;
+  /** Everybody who holds something on this tree. */
+  readonly holders: ReadonlySet<string>;
   /** The instance itself holds something on another tree. */
   readonly instanceHoldsElsewhere: boolean;
   /** The instance holds all that its flavor takes on this tree, and more. */
@@ -52,7 +54,10 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
     const left = `${migrationType} ${id} was left ${status}, and its instance is deleted`;
     return { action: "end", kind: "migration", reason: left };
   }
-  if (isUnderWay(migration) || moves.some((move) => isUnderWay(move) && mayNeed(move, host))) {
+  if (
+    isUnderWay(migration) ||
+    moves.some((move) => isUnderWay(move) && mayNeed(move, host) && !hasItsOwn(facts, move))
+  ) {
     return KEEP;
   }
   const reason = `${migrationType} ${id} has ended (${status})`;
@@ -108,6 +113,19 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
 /** A move between other hosts, which may wait for its confirmation for ever, takes nothing on this one. */
 function mayNeed({ sourceCompute, destCompute }: Migration, host: string): boolean {
   return sourceCompute === host || destCompute === host || destCompute === null;
+}
+
+/**
+ * A move that waits for its confirmation, for ever perhaps, has each half that it has on this host on an account of its own: it will
+ * neither take nor leave what an earlier one holds here.
+ */
+function hasItsOwn({ host, instanceHoldsTree, holders }: LeakFacts, move: Migration): boolean {
+  const { uuid, status, sourceCompute, destCompute } = move;
+  return (
+    status === "finished" &&
+    (destCompute !== host || instanceHoldsTree) &&
+    (sourceCompute !== host || holders.has(uuid))
+  );
 }
 
 /** `finished` too: it waits for its confirmation. So do evacuations that are accepted or pre-migrating. */

@@ -199,6 +199,7 @@ async function readFacts(
     instance,
     moves,
     instanceHoldsTree: here(own).length > 0 && !stranded,
+    holders: new Set(tree.held.keys()),
     instanceHoldsElsewhere: here(own).length < Object.keys(own).length,
     instanceHoldsMore: instance !== null && coversMore(instance, total),
     abandoned: migration !== null && isAbandoned(services, migration, instance),

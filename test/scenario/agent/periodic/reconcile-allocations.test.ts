@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
 import { judgeLeak, type LeakFacts } from "../../../../src/agent/periodic/judge-leak.js";
-import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
+import type {
+  ComputeNode,
+  Instance,
+  Migration,
+  MigrationStatus,
+  MigrationType,
+} from "../../../../src/records/index.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../../../src/records/index.js";
 import type { HostOptions, Lab } from "../../../unit/agent/support/lab.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
@@ -24,6 +30,7 @@ function judge(facts: Partial<LeakFacts>) {
     instance: instance(),
     moves: [],
     instanceHoldsTree: false,
+    holders: new Set(),
     instanceHoldsElsewhere: false,
     instanceHoldsMore: false,
     abandoned: false,
@@ -59,6 +66,25 @@ describe("9.3 a migration's allocations", () => {
     ["the guest here has its own", { instance: instance({ host: "devstack1" }), instanceHoldsTree: true }, "free"],
   ])("%s", (_name, facts, action) => {
     expect(judge({ migration: move("confirmed"), ...facts })).toBe(action);
+  });
+
+  const onto = move("finished", { uuid: "later", sourceCompute: "devstack2", destCompute: "devstack1" });
+  const off = move("finished", { uuid: "later", destCompute: "devstack2" });
+  const onOne = move("finished", { uuid: "later", destCompute: "devstack1" });
+  const resized = instance({ host: "devstack1", vmState: "resized" });
+  const held = { instance: resized, instanceHoldsTree: true };
+  const holders = new Set(["later"]);
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["here, with what its instance holds", { ...held, moves: [onto] }, "free"],
+    ["here, and the instance holds nothing", { instance: resized, moves: [onto] }, "keep"],
+    ["there, with a half of its own", { moves: [off], holders }, "free"],
+    ["there, and its half is the ended one's", { moves: [off] }, "keep"],
+    ["on this host, with both halves", { ...held, moves: [onOne], holders }, "free"],
+    ["on this host, and one half is the ended one's", { ...held, moves: [onOne] }, "keep"],
+    ["and is confirmed", { ...held, moves: [{ ...onto, status: "confirming" }] }, "keep"],
+    ["and is reverted", { ...held, instance: { ...resized, taskState: "resize_reverting" }, moves: [onto] }, "keep"],
+  ])("a later move waits for its confirmation %s", (_name, facts, action) => {
+    expect(judge({ migration: move("error"), ...facts })).toBe(action);
   });
 
   const here = { instance: instance({ host: "devstack1" }) };
@@ -225,6 +251,30 @@ scenario("9.3 repair: both leaks go after an hour, and only this host's part of 
   expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
   expect(await lab.held(migration.uuid)).toEqual({});
   expect(counted).toEqual(["migration 0", "instance 0"]);
+});
+
+scenario("9.3 repair: what a failed move holds goes while the next one waits for its confirmation", async (lab) => {
+  const { node: s } = await lab.seed("devstack1");
+  const { node: d } = await lab.seed("devstack2");
+  addInstance(lab.store, VM, { ...placed(d), vmState: "resized" });
+  lab.hypervisor("devstack2").addGuest(VM);
+  const from = (source: ComputeNode, { host: destCompute, hypervisorHostname: destNode, id }: ComputeNode) => ({
+    ...{ sourceCompute: source.host, sourceNode: source.hypervisorHostname },
+    ...{ destCompute, destNode, destComputeId: id },
+  });
+  const [ends, back] = [from(s, d), from(d, s)];
+  const failed = [ends, back].map((changes) => addMigration(lab.store, VM, "migration", "error", changes));
+  const waits = addMigration(lab.store, VM, "migration", "finished", ends);
+  await lab.allocate(VM, d);
+  await lab.allocate(waits.uuid, s);
+  await lab.allocate(failed[0]?.uuid ?? "", s);
+  await lab.allocate(failed[1]?.uuid ?? "", d);
+  await lab.start("devstack1", host("repair"));
+  await lab.start("devstack2", host("repair"));
+  await lab.world.advance(HOUR + 60_000);
+  expect(await Promise.all(failed.map(({ uuid }) => lab.held(uuid)))).toEqual([{}, {}]);
+  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(await lab.held(waits.uuid)).toEqual({ [s.uuid]: AMOUNTS });
 });
 
 for (const mode of ["report", "off"] as const) {
