@@ -1,4 +1,11 @@
-import { BUILD_REQUEST, type BuildRequest, REQUEST_SPEC, type RequestSpec } from "../../records/index.js";
+import {
+  BUILD_REQUEST,
+  type BuildRequest,
+  type Instance,
+  type InstanceChanges,
+  REQUEST_SPEC,
+  type RequestSpec,
+} from "../../records/index.js";
 import { consumersUnderWay } from "./consumers-under-way.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
@@ -40,6 +47,15 @@ export class Requests {
 
   buildRequest(instanceUuid: string): BuildRequest | null {
     return this.#builds.one("instance_uuid = ?", instanceUuid);
+  }
+
+  /** Changes what a server that is only asked for will be made with. */
+  saveBuilding(building: Instance, changes: InstanceChanges): Instance {
+    const { sql, clock } = this.#context;
+    const instance = { ...building, ...changes, updatedAt: clock.now() };
+    const [id] = sql.get("SELECT id FROM build_requests WHERE instance_uuid = ?", instance.uuid) ?? [];
+    this.#builds.update(Number(id), { instance });
+    return instance;
   }
 
   buildRequests(projectId?: string): BuildRequest[] {

@@ -3,7 +3,7 @@ import type { ComputeDeps } from "../api/deps.js";
 import { requireMember } from "../api/policy.js";
 import { DESCRIPTION, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
-import { findInstance } from "./find-server.js";
+import { findServer } from "./find-server.js";
 import { ServerView } from "./server-view.js";
 import { shownBefore75 } from "./shown-before-75.js";
 import { USER_WISHES, type UserWishes, wishedChanges } from "./user-wishes.js";
@@ -38,16 +38,19 @@ const UPDATE = schemas<UpdateBody>(
   [94, body({ ...v19, hostname: HOSTNAME })],
 );
 
-/** PUT /servers/{id}: a name, a description, addresses, and since 2.90 the guest's host name. */
+/** PUT /servers/{id}: a name, a description, addresses, and since 2.90 the guest's host name; of one that is only asked for, too. */
 export function updateServer(deps: ComputeDeps, call: Call): Answer {
   const { name, description, hostname, ...wishes } = call.body(UPDATE).server;
   requireMember(call, "os_compute_api:servers:update");
-  const instance = deps.store.instances.save(findInstance(deps, call).uuid, {
+  const { instance: found, building } = findServer(deps, call);
+  const changes = {
     ...(name === undefined ? {} : { displayName: name }),
     ...(description === undefined ? {} : { displayDescription: description }),
     ...(hostname === undefined ? {} : { hostname }),
     ...wishedChanges(wishes),
-  });
-  const view = new ServerView(deps, call).detail({ instance, building: false });
+  };
+  const { instances, requests } = deps.store;
+  const instance = building ? requests.saveBuilding(found, changes) : instances.save(found.uuid, changes);
+  const view = new ServerView(deps, call).detail({ instance, building });
   return { body: { server: call.version >= 75 ? view : shownBefore75(view) } };
 }

@@ -50,6 +50,16 @@ describe("addresses and the disk as the user wants them", () => {
     expect((await shown(uuid)).at(-1)).toBe("AUTO");
   });
 
+  test("a server that is only asked for is made as it was changed meanwhile", async () => {
+    const uuid = String((await create({ accessIPv4: "192.0.2.1" })).json("server", "id"));
+    const body = { server: { name: "renamed", accessIPv4: "192.0.2.2" } };
+    const reply = await world.ask({ method: "PUT", url: `${SERVERS}/${uuid}`, body });
+    expect([reply.status, reply.json("server", "name")]).toEqual([200, "renamed"]);
+    expect(await shown(uuid)).toEqual(["192.0.2.2", "", "MANUAL"]);
+    const wanted = world.store.requests.buildRequest(uuid)?.instance;
+    expect(wanted).toMatchObject({ displayName: "renamed", accessIpV4: "192.0.2.2", vmState: "building" });
+  });
+
   test.each([
     ["::ffff:1.2.3.4", "::ffff:1.2.3.4"],
     ["::1.2.3.4", "::1.2.3.4"],
