@@ -130,7 +130,11 @@ export const rebuild: ServerAction = {
 
 function answered(deps: ComputeDeps, call: Call, instance: Instance): { readonly [key: string]: Json } {
   const { version } = call;
-  const server = new ServerView(deps, call).detail({ instance, building: false });
+  // User data has a member of its own here, for anybody.
+  const { "OS-EXT-SRV-ATTR:user_data": _shown, ...server } = new ServerView(deps, call).detail({
+    instance,
+    building: false,
+  });
   return {
     ...(version >= 75 ? server : shownBefore75(server)),
     ...(version >= 54 ? { key_name: instance.keyName } : {}),
