@@ -1,6 +1,7 @@
 import { AGGREGATE_ROUTES } from "./aggregates/routes.js";
 import { ABSENT_ROUTES } from "./api/absent.js";
 import type { ComputeRoute } from "./api/call.js";
+import { GONE_ROUTES } from "./api/gone.js";
 import { FLAVOR_ROUTES } from "./flavors/routes.js";
 import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
 import { KEYPAIR_ROUTES } from "./keypairs/routes.js";
@@ -22,4 +23,5 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...MIGRATION_ROUTES,
   ...QUOTA_ROUTES,
   ...ABSENT_ROUTES,
+  ...GONE_ROUTES,
 ];

@@ -86,6 +86,21 @@ describe("microversions", () => {
   });
 });
 
+describe("what Nova had once", () => {
+  test.each([
+    ["GET", "/os-agents", undefined],
+    ["POST", "/os-agents", { agent: {} }],
+    ["GET", "/os-cells/capacities", undefined],
+    ["DELETE", `/servers/${CIRROS}/consoles/1`, undefined],
+    ["POST", `/servers/${CIRROS}/action`, { resetNetwork: null }],
+  ])("%s %s is gone: 410, in every version", async (method, path, body) => {
+    for (const version of [1, 96]) {
+      const reply = await world.ask({ method, url: `/compute/v2.1${path}`, body, version });
+      expect([reply.status, reply.message]).toEqual([410, expect.stringContaining("no longer available")]);
+    }
+  });
+});
+
 describe("who may ask", () => {
   test.each(["", "gAAAAABnonsense", "x".repeat(100_000)])("no valid token: 401", async (token) => {
     const reply = await world.ask({ url: "/compute/v2.1/servers", token });

@@ -13,6 +13,7 @@ import { pause, unpause } from "./pause.js";
 import { reboot } from "./reboot.js";
 import { rebuild } from "./rebuild.js";
 import { rescue, unrescue } from "./rescue.js";
+import { resetNetwork } from "./reset-network.js";
 import { resetState } from "./reset-state.js";
 import { resize } from "./resize.js";
 import { forceDelete, restore } from "./restore.js";
@@ -35,6 +36,7 @@ const ACTIONS: readonly ServerAction[] = [
   lock,
   unlock,
   resetState,
+  resetNetwork,
   migrate,
   resize,
   confirmResize,
