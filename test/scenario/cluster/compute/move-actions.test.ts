@@ -269,8 +269,10 @@ describe("6.6 states", () => {
     const { uuid: instanceUuid, projectId, userId, flavor } = instance;
     const spec = { instanceUuid, projectId, userId, flavor, isBfv: false, availabilityZone: null, numInstances: 1 };
     world.store.requests.saveSpec({ ...spec, imageRef: "5a000000-0000-4000-8000-000000000001" });
-    const reply = await world.act(instance, { rebuild: { imageRef: CIRROS, name: "other", description: "new" } }, 19);
-    expect(world.store.requests.spec(instanceUuid)?.imageRef).toBe(CIRROS);
+    const imageRef = world.image();
+    const reply = await world.act(instance, { rebuild: { imageRef, name: "other", description: "new" } }, 19);
+    expect(world.store.requests.spec(instanceUuid)?.imageRef).toBe(imageRef);
+    expect(reply.json("server", "image", "id")).toBe(imageRef);
     expect(reply.json("server", "name")).toBe("other");
     expect(reply.json("server", "status")).toBe("REBUILD");
     expect(reply.json("server", "adminPass")).toEqual(expect.any(String));

@@ -102,11 +102,13 @@ export const rebuild: ServerAction = {
       ...diskConfigWith(properties, wanted, wanted.imageRef),
       ...(wanted.key_name === undefined ? {} : chosenKey(deps, instance.userId, wanted.key_name)),
     };
-    const begun = { taskState: "rebuilding", progress: 0, systemMetadata, ...given } as const;
+    // Whatever becomes of the rebuild, the user's word is that the server is of this image: an evacuation instead of it, too.
+    const { imageRef } = wanted;
+    const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...given } as const;
     begin(deps, call, instance, begun, "rebuild");
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {
-      store.requests.saveSpec({ ...spec, imageRef: wanted.imageRef });
+      store.requests.saveSpec({ ...spec, imageRef });
     }
     const params = {
       instanceUuid: instance.uuid,
@@ -114,7 +116,7 @@ export const rebuild: ServerAction = {
       onSharedStorage: null,
       recreate: false,
       node: instance.node ?? "",
-      imageRef: wanted.imageRef,
+      imageRef,
       targetStopped: false,
       requestId: call.requestId,
     };
