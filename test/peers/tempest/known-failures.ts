@@ -1,0 +1,11 @@
+/** Tests that fail, and why that is right. */
+export const KNOWN_FAILURES: readonly (readonly [test: RegExp, reason: string])[] = [
+  [
+    /\.admin\.test_agents\.AgentsAdminTestJSON\./,
+    "os-agents left Nova with XenAPI in 22.0: every Nova since answers 410",
+  ],
+  [
+    /\.test_servers\.ServersAdminTestJSON\.test_reset_network_inject_network_info$/,
+    "resetNetwork left Nova with XenAPI in 22.0: every Nova since answers 410",
+  ],
+];

@@ -1,0 +1,116 @@
+/**
+ * `npm run test:tempest`: OpenStack's own integration suite, Debian's release of it, against a cluster that `compute-cluster up` starts.
+ * Two workers take class after class; each class makes its projects and users in Identity. A failure that `known-failures.ts` does not
+ * name fails the run.
+ */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { parse } from "yaml";
+import { PACKAGE_ROOT, Program } from "../../process/support/program.js";
+import { configuration } from "./configuration.js";
+import { inAnyGroup, tally } from "./tally.js";
+import { requireTempest, TempestWorker, type TestResult } from "./tempest-worker.js";
+
+const USAGE = `npm run test:tempest -- [PATTERN] [--workers N] [--keep DIR]
+Runs the tests whose names match the regular expression PATTERN (default: all that the README speaks of). With --keep, DIR has
+the log of every request (tempest.log), what became of each test (report.txt), and the cluster's state afterwards.`;
+
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+interface Options {
+  readonly pattern: RegExp | null;
+  readonly workers: number;
+  readonly keep: string | undefined;
+}
+
+async function run({ pattern, workers, keep }: Options): Promise<number> {
+  requireTempest();
+  const work = keep ?? (await mkdtemp(join(tmpdir(), "compute-agent-tempest-")));
+  await mkdir(join(work, "locks"), { recursive: true });
+  const stateDir = join(work, "state");
+  const file = join(PACKAGE_ROOT, "test/peers/tempest/cluster.yaml");
+  const up = new Program("compute-cluster", ["up", "--file", file, "--yes", "--port", "0", "--state-dir", stateDir]);
+  try {
+    await up.printed(/Ctrl-C stops all of it/);
+    await prepare(work, stateDir);
+    const names = await TempestWorker.list(work);
+    const wanted = names.filter((name) => (pattern === null ? inAnyGroup(name) : pattern.test(name)));
+    const began = performance.now();
+    const results = await runAll(work, wanted, workers);
+    const lines = results.map(({ test, result, why }) => `${result} ${test}${why === "" ? "" : `  # ${why}`}\n`);
+    await writeFile(join(work, "report.txt"), lines.toSorted().join(""));
+    const { lines: verdict, good } = tally(results, pattern === null);
+    print([`${results.length} tests took ${((performance.now() - began) / 1000).toFixed(0)} s`, ...verdict].join("\n"));
+    return good ? 0 : 1;
+  } finally {
+    await up.stop();
+    if (keep === undefined) {
+      await rm(work, { recursive: true, force: true });
+    }
+  }
+}
+
+async function prepare(work: string, stateDir: string): Promise<void> {
+  const clouds = parse(await readFile(join(stateDir, "clouds.yaml"), "utf8")) as {
+    readonly clouds: Readonly<Record<string, { readonly auth: Readonly<Record<string, string>> }>>;
+  };
+  const {
+    auth_url: authUrl = "",
+    username = "",
+    password = "",
+    project_name: project = "",
+  } = clouds.clouds.devstack?.auth ?? {};
+  const text = configuration({ work, authUrl, username, password, project });
+  await writeFile(join(work, "tempest.conf"), text, { mode: 0o600 });
+  await writeFile(join(work, "image.img"), Buffer.alloc(2 ** 20));
+}
+
+/** The classes one after the other, the largest first, each by the worker that is free. */
+async function runAll(work: string, tests: readonly string[], count: number): Promise<readonly TestResult[]> {
+  const byClass = new Map<string, string[]>();
+  for (const test of tests) {
+    const name = test.replace(/\.\w+$/, "");
+    byClass.set(name, [...(byClass.get(name) ?? []), test]);
+  }
+  const classes = [...byClass.values()].toSorted((left, right) => right.length - left.length);
+  const results: TestResult[] = [];
+  const workers = Array.from({ length: count }, () => new TempestWorker(work));
+  try {
+    await Promise.all(
+      workers.map(async (worker) => {
+        for (let next = classes.shift(); next !== undefined; next = classes.shift()) {
+          await worker.run(next, (result) => void results.push(result));
+        }
+      }),
+    );
+  } finally {
+    for (const worker of workers) {
+      worker.stop();
+    }
+  }
+  return results;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const options = { workers: { type: "string", default: "2" }, keep: { type: "string" } } as const;
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const [pattern, ...more] = positionals;
+  if (more.length > 0 || !(Number(values.workers) >= 1)) {
+    throw new Error("there is one PATTERN, and one worker at least");
+  }
+  return {
+    pattern: pattern === undefined ? null : new RegExp(pattern),
+    workers: Number(values.workers),
+    keep: values.keep,
+  };
+}
+
+let options: Options | undefined;
+try {
+  options = readOptions(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
+}
+process.exitCode = options ? await run(options) : 2;

@@ -1,0 +1,71 @@
+import { KNOWN_FAILURES } from "./known-failures.js";
+import type { TestResult } from "./tempest-worker.js";
+
+/** Tests that are counted together, and how many of them have to pass at least: less is a claim that was taken back. */
+const GROUPS: readonly (readonly [name: string, pattern: RegExp, least: number])[] = [
+  ["tempest.api.compute", /^tempest\.api\.compute\./, 430],
+  ["tempest.api.identity.v3", /^tempest\.api\.identity\.(admin\.)?v3\./, 120],
+  ["tempest.api.image.v2", /^tempest\.api\.image\.v2\./, 68],
+  ["tempest.scenario", /^tempest\.scenario\./, 3],
+];
+
+/** What a run has to have done. */
+export interface Verdict {
+  readonly lines: readonly string[];
+  readonly good: boolean;
+}
+
+export function inAnyGroup(test: string): boolean {
+  return GROUPS.some(([, pattern]) => pattern.test(test));
+}
+
+/** A test that wants a 404 passes wherever nothing is: that is none. */
+function judged(each: TestResult): TestResult {
+  const [request] = each.unserved;
+  return each.result === "passed" && request !== undefined
+    ? { ...each, result: "failed", why: `passes, since nobody serves ${request}` }
+    : each;
+}
+
+/** @param whole all tests of the groups were to run */
+export function tally(all: readonly TestResult[], whole: boolean): Verdict {
+  const results = all.map(judged);
+  const lines = [...skips(results)];
+  const unknown = results.filter(({ test, result }) => result === "failed" && reasonOf(test) === undefined);
+  const better = results.filter(({ test, result }) => result === "passed" && reasonOf(test) !== undefined);
+  lines.push(...better.map(({ test }) => `passes, and known-failures.ts says why it would fail: ${test}`));
+  lines.push(...unknown.map(({ test, why }) => `failed: ${test}\n    ${why}`));
+  let good = unknown.length === 0;
+  for (const [name, pattern, least] of GROUPS) {
+    const mine = results.filter(({ test }) => pattern.test(test));
+    const count = (result: TestResult["result"]) => mine.filter((each) => each.result === result).length;
+    const known = mine.filter(({ test, result }) => result === "failed" && reasonOf(test)).length;
+    const passed = count("passed");
+    if (mine.length > 0) {
+      lines.push(`${name}: ${passed} passed, ${count("failed")} failed (${known} known), ${count("skipped")} skipped`);
+    }
+    if (whole && passed < least) {
+      lines.push(`${name}: at least ${least} have to pass`);
+      good = false;
+    }
+  }
+  return { lines, good };
+}
+
+function reasonOf(test: string): string | undefined {
+  return KNOWN_FAILURES.find(([pattern]) => pattern.test(test))?.[1];
+}
+
+/** How many tests were skipped for which reason; what differs from class to class is left out. */
+function skips(results: readonly TestResult[]): readonly string[] {
+  const reasons = new Map<string, number>();
+  for (const { result, why } of results) {
+    if (result === "skipped") {
+      const reason = why.replace(/^\w+ skipped as /, "");
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    }
+  }
+  return [...reasons]
+    .toSorted(([, left], [, right]) => right - left)
+    .map(([reason, count]) => `${String(count).padStart(4)} skipped: ${reason}`);
+}

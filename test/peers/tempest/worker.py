@@ -1,0 +1,132 @@
+"""Runs tests of Debian's Tempest, whose configuration is in TEMPEST_CONFIG_DIR, and prints a JSON object a line.
+
+worker.py --list: the id of every test. worker.py: reads the tests of one class a line, their names apart by spaces, runs
+them in order and prints what became of each, then {"done": true}.
+"""
+
+import json
+import logging
+import os
+import re
+import sys
+import unittest
+
+# What Nova says of a path that it does not serve at all. One that lacks the id in its end is unserved everywhere.
+UNROUTED = re.compile(r"^\w+ https?://[^/]+/compute/[^?]*[^/?](\?.*)? -> 404$")
+UNROUTED_WORDS = "The resource could not be found.<br />"
+EXCEPTION = re.compile(r"^([\w.]+\.)?\w*(Error|Exception|Timeout|Fault|Conflict|Invalid\w*|NotFound|Forbidden|Unauthorized|"
+                       r"BadRequest|Response\w*|Credentials|Mismatch\w*)\w*(:|$)")
+DIFFERENT_EACH_TIME = (
+    (re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b[0-9a-f]{32}\b"), ":id"),
+    (re.compile(r"\btempest-[\w.-]+"), ":name"),
+)
+MOST = 400
+
+
+class Requests(logging.Handler):
+    """The requests since the last `clear`: the last one, and those to paths that nobody serves."""
+
+    def __init__(self):
+        super().__init__(logging.DEBUG)
+        self.clear()
+
+    def clear(self):
+        self.last = None
+        self.unserved = []
+
+    def emit(self, record):
+        if record.msg.startswith("Request (%s)"):
+            _, status, method, url, _ = record.args
+            self.last = f"{method} {url} -> {status}"
+        elif record.msg.startswith("Request - Headers") and UNROUTED_WORDS in str(record.args[-1]):
+            if UNROUTED.match(self.last):
+                self.unserved.append(self.last)
+
+
+def plain(text):
+    for pattern, word in DIFFERENT_EACH_TIME:
+        text = pattern.sub(word, text)
+    return re.sub(r"\s+", " ", text).strip()[:MOST]
+
+
+def cause(error, details):
+    """The exception, without the way to it."""
+    if error:
+        text = f"{error[0].__name__}: {error[1]}"
+    else:
+        text = "\n".join(details[name].as_text() for name in details if name.startswith("traceback"))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    starts = [at for at, line in enumerate(lines) if EXCEPTION.match(line)]
+    return plain(" ".join(lines[starts[0] if starts else -3:][:6]))
+
+
+class Report(unittest.TestResult):
+    """Prints each result. What befalls a class befalls each of its tests."""
+
+    def __init__(self, tests, requests):
+        super().__init__()
+        self.waiting = list(tests)
+        self.requests = requests
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.requests.clear()
+
+    def tell(self, test, result, why=""):
+        fixture = re.match(r"(setUpClass|tearDownClass) \(", test.id())
+        name = re.sub(r"[\[(].*$", "", test.id())
+        if fixture and result != "skipped":
+            why = f"{fixture[1]}: {why}"
+        for each in list(self.waiting) if fixture else [name]:
+            if each in self.waiting:
+                self.waiting.remove(each)
+            self.print(each, result, why)
+        if fixture and fixture[1] == "tearDownClass":
+            self.print(name, result, why)
+
+    def print(self, name, result, why):
+        unserved = [plain(request) for request in self.requests.unserved]
+        print(json.dumps({"test": name, "result": result, "why": why, "unserved": unserved}), flush=True)
+
+    def addSuccess(self, test, details=None):
+        self.tell(test, "passed")
+
+    def addSkip(self, test, reason=None, details=None):
+        self.tell(test, "skipped", plain(reason if details is None else details["reason"].as_text()))
+
+    def addFailure(self, test, err=None, details=None):
+        last = f" [last request: {plain(self.requests.last)}]" if self.requests.last else ""
+        self.tell(test, "failed", cause(err, details) + last)
+
+    addError = addFailure
+
+
+def tests_of(suite):
+    for each in suite:
+        if isinstance(each, unittest.TestSuite):
+            yield from tests_of(each)
+        else:
+            yield each
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        import tempest
+
+        top = os.path.dirname(os.path.dirname(tempest.__file__))
+        for test in tests_of(unittest.TestLoader().discover(os.path.join(top, "tempest/test_discover"), top_level_dir=top)):
+            print(json.dumps({"test": re.sub(r"[\[(].*$", "", test.id())}))
+        return
+    requests = Requests()
+    logging.getLogger("tempest.lib.common.rest_client").addHandler(requests)
+    for line in sys.stdin:
+        names = line.split()
+        requests.clear()
+        report = Report(names, requests)
+        unittest.TestLoader().loadTestsFromNames(names).run(report)
+        for name in list(report.waiting):
+            report.print(name, "failed", "it did not run")
+        print(json.dumps({"done": True}), flush=True)
+
+
+main()
