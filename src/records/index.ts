@@ -9,4 +9,5 @@ export * from "./migration.js";
 export * from "./release.js";
 export * from "./request-spec.js";
 export * from "./resource-request.js";
+export * from "./server-group.js";
 export * from "./service.js";

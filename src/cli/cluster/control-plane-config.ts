@@ -51,7 +51,13 @@ export async function controlPlaneConfig(
  * The options of a control plane with a Placement of its own.
  * @internal for tests
  */
-export function controlPlaneOptions({ defaults, scheduler, api, workarounds }: NovaConfig): ControlPlaneConfig {
+export function controlPlaneOptions({
+  defaults,
+  scheduler,
+  filterScheduler,
+  api,
+  workarounds,
+}: NovaConfig): ControlPlaneConfig {
   return {
     serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
     reportInterval: defaults.reportInterval,
@@ -62,6 +68,10 @@ export function controlPlaneOptions({ defaults, scheduler, api, workarounds }: N
         limitTenants: scheduler.limitTenantsToPlacementAggregate,
         aggregateRequired: scheduler.placementAggregateRequiredForTenants,
         isolate: scheduler.enableIsolatedAggregateFiltering,
+      },
+      softWeights: {
+        affinity: filterScheduler.softAffinityWeightMultiplier,
+        antiAffinity: filterScheduler.softAntiAffinityWeightMultiplier,
       },
     },
     ...taskOptions(defaults),

@@ -1,5 +1,4 @@
 import { AGGREGATE_ROUTES } from "./aggregates/routes.js";
-import { ABSENT_ROUTES } from "./api/absent.js";
 import type { ComputeRoute } from "./api/call.js";
 import { GONE_ROUTES } from "./api/gone.js";
 import { FLAVOR_ROUTES } from "./flavors/routes.js";
@@ -7,6 +6,7 @@ import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
 import { KEYPAIR_ROUTES } from "./keypairs/routes.js";
 import { MIGRATION_ROUTES } from "./migrations/routes.js";
 import { QUOTA_ROUTES } from "./quotas/routes.js";
+import { SERVER_GROUP_ROUTES } from "./server-groups/routes.js";
 import { SERVER_ROUTES } from "./servers/routes.js";
 import { AVAILABILITY_ZONE_ROUTES } from "./services/availability-zones.js";
 import { SERVICE_ROUTES } from "./services/routes.js";
@@ -22,6 +22,6 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...KEYPAIR_ROUTES,
   ...MIGRATION_ROUTES,
   ...QUOTA_ROUTES,
-  ...ABSENT_ROUTES,
+  ...SERVER_GROUP_ROUTES,
   ...GONE_ROUTES,
 ];

@@ -1,4 +1,5 @@
 import { isUp } from "../../conductor/liveness.js";
+import { type GroupState, groupRefusal } from "./group-placements.js";
 import type { HostState } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
 
@@ -7,6 +8,8 @@ export interface FilterContext {
   readonly now: number;
   /** `service_down_time` in milliseconds. */
   readonly serviceDownTime: number;
+  /** Null: the server is in no group. */
+  readonly group: GroupState | null;
 }
 
 /** Why a host cannot be used, in words that follow a count: `2 hosts are down`. */
@@ -43,8 +46,12 @@ function availabilityZone({ service }: HostState, { spec }: ScheduleRequest): Re
   return isOther ? `not in availability zone ${spec.availabilityZone}` : null;
 }
 
+function serverGroup({ node }: HostState, _request: ScheduleRequest, { group }: FilterContext): Refusal | null {
+  return groupRefusal(node.host, group);
+}
+
 /** The filters in the order in which they run; the first refusal counts. */
-const FILTERS: readonly Filter[] = [ignoredHosts, requestedDestination, computeService, availabilityZone];
+const FILTERS: readonly Filter[] = [ignoredHosts, requestedDestination, computeService, availabilityZone, serverGroup];
 
 /** A forced host is not checked: it is named on purpose. */
 const FORCED_FILTERS: readonly Filter[] = [requestedDestination];

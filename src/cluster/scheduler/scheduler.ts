@@ -6,13 +6,14 @@ import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
 import { type AggregateRules, candidatesGroups, requestedResources } from "./candidates-query.js";
-import { claimSelection } from "./claim.js";
+import { claimSelection, type SelectionClaim } from "./claim.js";
 import { NoValidHost } from "./errors.js";
 import { filterHosts, type Refusal } from "./filters.js";
+import { GroupPlacements, type GroupState, groupRefusal } from "./group-placements.js";
 import { HostRecords } from "./host-records.js";
 import { type HostState, hostStates, selectionOf } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
-import { weighHosts } from "./weighers.js";
+import { type SoftWeights, weighHosts } from "./weighers.js";
 
 /** From this level on agents put OWNER_NOVA on their providers (spec 4.7). */
 const OWNER_TRAIT_SERVICE_VERSION = 73;
@@ -23,6 +24,7 @@ export interface SchedulerConfig {
   /** `[scheduler] max_placement_results`. Nova's default: 1000. */
   readonly maxPlacementResults: number;
   readonly aggregates: AggregateRules;
+  readonly softWeights: SoftWeights;
   /** `service_down_time` in milliseconds. */
   readonly serviceDownTime: number;
 }
@@ -34,7 +36,7 @@ export interface Destination {
   readonly alternates: readonly Selection[];
 }
 
-/** Finds and claims destinations (spec 6.1 row 2, 6.7 row 2a). */
+/** Finds and claims destinations (spec 6.1 row 2, 6.7 row 2a, 6.9 rows 1-3). */
 export type Scheduler = ReturnType<typeof createScheduler>;
 
 export function createScheduler(parts: {
@@ -47,31 +49,69 @@ export function createScheduler(parts: {
 }) {
   const { store, placement, config, clock, random, logger } = parts;
   const records = new HostRecords(store);
+  const groups = new GroupPlacements(store);
 
   return {
     /**
      * A destination for the instance, claimed in Placement.
      * @throws {NoValidHost}, {AllocationUpdateFailed} somebody else wrote the allocations of the instance
      */
-    selectDestination: async (request: ScheduleRequest): Promise<Destination> => {
-      const { hosts, version } = await candidates(request);
-      try {
-        const { sorted, chosen } = await claimFirst(request, hosts, version);
-        return { selection: selectionOf(chosen, version), alternates: alternatesOf(sorted, chosen, version) };
-      } catch (error) {
-        // What a lost answer left behind. A move's instance keeps what it held before: who asked takes the claim off that.
-        if (request.held === "replace") {
-          await placement.deleteAllocation(request.instanceUuid, { force: true, requestId: request.requestId });
-        }
-        throw error;
-      }
-    },
+    selectDestination: (request: ScheduleRequest): Promise<Destination> =>
+      groups.choose(
+        request.instanceUuid,
+        (group) => select(request, group),
+        ({ selection }) => selection.host,
+      ),
+    /** Claims the first of the alternates of an earlier choice that has room and that the server group allows; null: none. */
+    claimAlternate: (
+      alternates: readonly Selection[],
+      claim: SelectionClaim,
+      requestId: string,
+    ): Promise<Destination | null> =>
+      groups.choose(
+        claim.consumer,
+        (group) => claimNext(alternates, group, claim, requestId),
+        (destination) => destination?.selection.host,
+      ),
+    /** An instance that was placed does not go there: who asked has given its claim back. */
+    forget: (instanceUuid: string): void => groups.forget(instanceUuid),
   };
 
-  async function candidates(request: ScheduleRequest): Promise<Offer> {
+  async function select(request: ScheduleRequest, group: GroupState | null): Promise<Destination> {
+    const { hosts, version } = await candidates(request, group);
+    try {
+      const { sorted, chosen } = await claimFirst(request, group, hosts, version);
+      return { selection: selectionOf(chosen, version), alternates: alternatesOf(sorted, chosen, version) };
+    } catch (error) {
+      // What a lost answer left behind. A move's instance keeps what it held before: who asked takes the claim off that.
+      if (request.held === "replace") {
+        await placement.deleteAllocation(request.instanceUuid, { force: true, requestId: request.requestId });
+      }
+      throw error;
+    }
+  }
+
+  async function claimNext(
+    alternates: readonly Selection[],
+    group: GroupState | null,
+    claim: SelectionClaim,
+    requestId: string,
+  ): Promise<Destination | null> {
+    for (const [index, selection] of alternates.entries()) {
+      if (
+        groupRefusal(selection.host, group) === null &&
+        (await claimSelection(placement, selection, claim, requestId))
+      ) {
+        return { selection, alternates: alternates.slice(index + 1) };
+      }
+    }
+    return null;
+  }
+
+  async function candidates(request: ScheduleRequest, group: GroupState | null): Promise<Offer> {
     const wanted = requestedResources(store, request);
     const groups = candidatesGroups(wanted, request.spec.projectId, store.aggregates.list(), config.aggregates);
-    const inTree = requestedProvider(request);
+    const inTree = requestedProvider(request, group);
     const answer = await placement.getAllocationCandidates(
       {
         groups,
@@ -99,7 +139,9 @@ export function createScheduler(parts: {
     return ["!COMPUTE_STATUS_DISABLED", ...(everyAgentSetsOwner ? ["OWNER_NOVA"] : [])];
   }
 
-  function requestedProvider({ requestedHost, requestedNode }: ScheduleRequest): string | undefined {
+  /** The one that has to be among the answer, of which Placement gives so many. */
+  function requestedProvider(request: ScheduleRequest, group: GroupState | null): string | undefined {
+    const { requestedHost = onlyHost(group), requestedNode } = request;
     if (requestedHost === undefined && requestedNode === undefined) {
       return undefined;
     }
@@ -114,12 +156,13 @@ export function createScheduler(parts: {
   /** Claims on the best host that still has room. @throws {NoValidHost} */
   async function claimFirst(
     request: ScheduleRequest,
+    group: GroupState | null,
     hosts: readonly HostState[],
     version: string,
   ): Promise<{ readonly sorted: readonly HostState[]; readonly chosen: HostState }> {
-    const context = { now: clock.now(), serviceDownTime: config.serviceDownTime };
+    const context = { now: clock.now(), serviceDownTime: config.serviceDownTime, group };
     const { passed, refused } = filterHosts(hosts, request, context);
-    const sorted = weighHosts(passed, random);
+    const sorted = weighHosts(passed, { group, softWeights: config.softWeights }, random);
     const { instanceUuid: instance, requestId } = request;
     const { projectId, userId } = request.spec;
     const claim = { consumer: instance, projectId, userId, held: request.held };
@@ -146,6 +189,12 @@ export function createScheduler(parts: {
       .slice(0, config.maxAttempts - 1)
       .map((host) => selectionOf(host, version));
   }
+}
+
+/** Where affinity leaves no choice. */
+function onlyHost(group: GroupState | null): string | undefined {
+  const [host, other] = group?.policy === "affinity" ? group.hosts : [];
+  return other === undefined ? host : undefined;
 }
 
 /** `VCPU=1, MEMORY_MB=512, HW_CPU_X86_AVX; 1: VGPU=1` */

@@ -1,20 +1,47 @@
 import type { Random } from "../../runtime/random.js";
+import type { GroupState } from "./group-placements.js";
 import type { HostState } from "./host-state.js";
 
+interface Weigher {
+  readonly multiplier: number;
+  readonly weigh: (host: HostState) => number;
+}
+
 /** Multipliers as of Nova's `[filter_scheduler] *_weight_multiplier`. */
-const WEIGHERS: readonly { readonly multiplier: number; readonly weigh: (host: HostState) => number }[] = [
+const WEIGHERS: readonly Weigher[] = [
   { multiplier: 1, weigh: ({ resources }) => free(resources.MEMORY_MB) },
   { multiplier: 1, weigh: ({ resources }) => free(resources.VCPU) },
   { multiplier: -1_000_000, weigh: ({ node }) => Number(node.stats.failed_builds ?? 0) },
 ];
 
+/** `[filter_scheduler] soft_affinity_weight_multiplier`, `soft_anti_affinity_weight_multiplier`. Nova's default for both: 1. */
+export interface SoftWeights {
+  readonly affinity: number;
+  readonly antiAffinity: number;
+}
+
+interface Preference {
+  /** Null: the server is in no group. */
+  readonly group: GroupState | null;
+  readonly softWeights: SoftWeights;
+}
+
+/** Soft policies prefer hosts; the others have been asked as filters. */
+function groupWeighers({ group, softWeights }: Preference): readonly Weigher[] {
+  if (group?.policy !== "soft-affinity" && group?.policy !== "soft-anti-affinity") {
+    return [];
+  }
+  const multiplier = group.policy === "soft-affinity" ? softWeights.affinity : -softWeights.antiAffinity;
+  return [{ multiplier, weigh: ({ node }) => group.others.get(node.host) ?? 0 }];
+}
+
 /** Best first; among equals by lot. Each weigher's values are scaled to 0..1 over these hosts. */
-export function weighHosts(hosts: readonly HostState[], random: Random): HostState[] {
+export function weighHosts(hosts: readonly HostState[], preference: Preference, random: Random): HostState[] {
   // Sorted by id, so that the same lot gives the same host whatever order Placement answered in.
   const weighed = hosts
     .toSorted((left, right) => left.node.id - right.node.id)
     .map((host) => ({ host, weight: 0, lot: random.next() }));
-  for (const { multiplier, weigh } of WEIGHERS) {
+  for (const { multiplier, weigh } of [...WEIGHERS, ...groupWeighers(preference)]) {
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const { host } of weighed) {
       const value = weigh(host);

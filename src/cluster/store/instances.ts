@@ -177,6 +177,7 @@ export class Instances {
       const migrations = sql.all("SELECT id FROM migrations WHERE instance_uuid = ? AND deleted = 0", uuid);
       sql.run("UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0", now, uuid);
       sql.run("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
+      sql.run("DELETE FROM server_group_members WHERE instance_uuid = ?", uuid);
       changes.changed("instance", uuid);
       for (const [migrationId] of migrations) {
         changes.changed("migration", Number(migrationId));

@@ -15,6 +15,7 @@ import { Migrations } from "./migrations.js";
 import { Ports } from "./ports.js";
 import { Requests } from "./requests.js";
 import { SecurityGroups } from "./security-groups.js";
+import { ServerGroups } from "./server-groups.js";
 import { Services } from "./services.js";
 import type { Sql } from "./sql.js";
 import { Tasks } from "./tasks.js";
@@ -52,6 +53,7 @@ export function storeOn(
     keyPairs: new KeyPairs(context),
     securityGroups: new SecurityGroups(context),
     ports: new Ports(context),
+    serverGroups: new ServerGroups(context),
     actions: new Actions(context),
     requests: new Requests(context),
     mappings: new Mappings(context),

@@ -1,7 +1,8 @@
-import type { Instance } from "../../../records/index.js";
+import type { Instance, ServerGroup } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
+import { findServerGroup, groupNotFound } from "../server-groups/find-server-group.js";
 import type { CreateBody } from "./create-schema.js";
 
 type Server = CreateBody["server"];
@@ -16,14 +17,24 @@ export function refuseUnsupported(call: Call, body: CreateBody, count: number): 
       throw badRequest(`Security group ${name} not found for project ${call.credentials.projectId}.`);
     }
   }
-  const hints = body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"];
-  if (hints?.group !== undefined) {
-    throw badRequest(`Instance group ${String(hints.group)} could not be found.`);
-  }
   refuseCertificates(server.trusted_image_certificates);
   if (server.hostname !== undefined && count > 1) {
     throw badRequest("Unable to allocate a single hostname to multiple instances");
   }
+}
+
+/** The server group that the servers are to be in; null: none. @throws {Fault} 400 */
+export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: CreateBody): ServerGroup | null {
+  const hints = body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"];
+  const [uuid] = [hints?.group ?? []].flat();
+  if (uuid === undefined) {
+    return null;
+  }
+  const group = findServerGroup(deps, call, String(uuid));
+  if (!group) {
+    throw badRequest(groupNotFound(String(uuid)));
+  }
+  return group;
 }
 
 /** What a server has of its user's key pair; null: none. @throws {Fault} 400 */

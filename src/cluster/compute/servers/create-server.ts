@@ -1,4 +1,10 @@
-import { type Flavor, type Instance, newInstance, withImageProperties } from "../../../records/index.js";
+import {
+  type Flavor,
+  type Instance,
+  newInstance,
+  type ServerGroup,
+  withImageProperties,
+} from "../../../records/index.js";
 import type { Random } from "../../../runtime/random.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -6,7 +12,7 @@ import { badRequest, Fault } from "../api/fault.js";
 import { denied, requireMember } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/find-flavor.js";
-import { chosenKey, hostnameFor, refuseUnsupported } from "./create-checks.js";
+import { chosenGroup, chosenKey, hostnameFor, refuseUnsupported } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
@@ -34,8 +40,9 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
     throw denied(POLICY);
   }
   const key = chosenKey(deps, call.credentials.userId, server.key_name ?? null);
+  const group = chosenGroup(deps, call, body);
   const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-  const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count, key };
+  const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count, key, group };
   const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
   deps.store.transaction(() => {
     for (const instance of instances) {
@@ -56,6 +63,7 @@ interface Draft {
   readonly destination: Destination;
   readonly count: number;
   readonly key: ReturnType<typeof chosenKey>;
+  readonly group: ServerGroup | null;
 }
 
 function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void {
@@ -73,6 +81,9 @@ function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, dr
     numInstances: draft.count,
   });
   store.requests.createBuildRequest({ instanceUuid, projectId, instance });
+  if (draft.group !== null) {
+    store.serverGroups.addMember(draft.group.id, instanceUuid, instance.userId);
+  }
   store.tasks.add({ kind: "build_instances", instanceUuid, requestId: call.requestId, ...wanted });
 }
 

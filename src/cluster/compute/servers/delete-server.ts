@@ -15,6 +15,7 @@ export function deleteServer(deps: ComputeDeps, call: Call): Answer {
     if (building) {
       // The conductor finds the request gone, and gives back what it has claimed.
       store.requests.destroyBuildRequest(instance.uuid);
+      store.serverGroups.removeMember(instance.uuid);
       store.mappings.queueForDelete(instance.uuid);
       return;
     }

@@ -65,7 +65,7 @@ export class ServerView {
       ...(version >= 19 ? { description: instance.displayDescription } : {}),
       ...(version >= 26 ? { tags: instance.tags } : {}),
       ...(version >= 63 ? { trusted_image_certificates: null } : {}),
-      ...(version >= 71 && groups ? { server_groups: [] } : {}),
+      ...(version >= 71 && groups ? { server_groups: this.#groups(instance) } : {}),
       ...(version >= 96
         ? { pinned_availability_zone: this.#deps.store.requests.spec(instance.uuid)?.availabilityZone ?? null }
         : {}),
@@ -119,6 +119,11 @@ export class ServerView {
           }
         : {}),
     };
+  }
+
+  #groups({ uuid }: Instance): Json {
+    const group = this.#deps.store.serverGroups.ofInstance(uuid);
+    return group === null ? [] : [group.uuid];
   }
 
   #zone(instance: Instance): string {

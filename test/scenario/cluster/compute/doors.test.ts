@@ -24,7 +24,9 @@ async function build(): Promise<void> {
   const project = world.projectId("demo");
   const { uuid } = world.server("devstack1", { projectId: project, displayName: SECRET, metadata: { key: SECRET } });
   const node = world.store.computeNodes.byHost("devstack1")[0]?.uuid ?? "";
-  names = { server: uuid, service: service.uuid, node, project };
+  const owner = { projectId: project, userId: world.userId("demo") };
+  const group = world.store.serverGroups.create({ ...owner, name: SECRET, policy: "affinity", maxServerPerHost: 0 });
+  names = { group: group.uuid, server: uuid, service: service.uuid, node, project };
   stranger("reader", project, ["reader"]);
   stranger("nobody", project, []);
   stranger("other", "f".repeat(32), ["reader", "member"]);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/cluster/control-plane-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
-import { NO_RULES } from "../../../fixtures/scheduler-rules.js";
+import { NO_RULES, SOFT_WEIGHTS } from "../../../fixtures/scheduler-rules.js";
 
 async function read(text: string, flags: Partial<ControlPlaneFlags> = {}) {
   const runtime = new VirtualWorld().spawn();
@@ -14,7 +14,7 @@ it("has Nova's defaults", async () => {
   expect(await read("")).toEqual({
     serviceDownTime: 60,
     reportInterval: 10,
-    scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
+    scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES, softWeights: SOFT_WEIGHTS },
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,
     reclaimInstanceInterval: 0,

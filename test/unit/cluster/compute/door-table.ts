@@ -134,6 +134,9 @@ const DEPLOYMENT: readonly Door[] = [
   door("nobody", "GET", "/os-keypairs/key"),
   door("nobody", "DELETE", "/os-keypairs/key"),
   door("reader", "GET", "/os-server-groups"),
+  door("member", "POST", "/os-server-groups", { server_group: { name: "apart", policy: "anti-affinity" } }),
+  door("reader", "GET", "/os-server-groups/{group}"),
+  door("member", "DELETE", "/os-server-groups/{group}"),
 ];
 
 export const DOORS: readonly Door[] = [...SERVERS, ...ACTIONS, ...FLAVORS, ...DEPLOYMENT];

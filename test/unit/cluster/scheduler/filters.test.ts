@@ -9,7 +9,7 @@ import type { RequestSpec, Service } from "../../../../src/records/index.js";
 import { aComputeNode, aFlavor } from "../../../fixtures/records.js";
 
 const NOW = 1_000_000;
-const CONTEXT = { now: NOW, serviceDownTime: 60_000 };
+const CONTEXT = { now: NOW, serviceDownTime: 60_000, group: null };
 const SPEC: RequestSpec = {
   instanceUuid: "I",
   projectId: "p",

@@ -1,0 +1,122 @@
+import { FINAL_MIGRATION_STATUSES, SERVER_GROUP, type ServerGroup } from "../../records/index.js";
+import type { StoreContext } from "./store-context.js";
+import { Table, tableOf } from "./table.js";
+
+const GROUPS = tableOf("server_groups", SERVER_GROUP);
+
+/** A member of a group, and the hosts that it is on or between which it moves. */
+export interface MemberPlaces {
+  readonly instanceUuid: string;
+  /** Null: none yet, or none any more. */
+  readonly host: string | null;
+  /** An operation has it, so that it may be on its way to a host that its row does not name yet. */
+  readonly underWay: boolean;
+  /** Source and destination of its unfinished moves; a resize that is not confirmed is one. */
+  readonly moves: readonly string[];
+}
+
+/** Alive for the user: what the scheduler counts is {@link ServerGroups.places}. */
+const ALIVE = `(
+  EXISTS (SELECT 1 FROM instances WHERE uuid = instance_uuid AND deleted = 0 AND vm_state <> 'soft-delete')
+  OR EXISTS (SELECT 1 FROM build_requests WHERE build_requests.instance_uuid = server_group_members.instance_uuid)
+)`;
+
+const MEMBERS = `
+SELECT member.instance_uuid, host, CASE
+  WHEN instances.id IS NULL
+  THEN EXISTS (SELECT 1 FROM build_requests WHERE build_requests.instance_uuid = member.instance_uuid)
+  ELSE task_state IS NOT NULL OR vm_state = 'building'
+END
+FROM server_group_members AS member LEFT JOIN instances ON uuid = member.instance_uuid AND deleted = 0
+WHERE group_id = ? ORDER BY member.id`;
+
+const MOVES = `
+SELECT member.instance_uuid, source_compute, dest_compute
+FROM server_group_members AS member JOIN migrations ON migrations.instance_uuid = member.instance_uuid
+WHERE group_id = ? AND deleted = 0 AND status NOT IN (SELECT value FROM json_each(?))`;
+
+/** Tables `server_groups` and `server_group_members` (spec 6.9). Deleted for good; a member goes with its instance. */
+export class ServerGroups {
+  readonly #context: StoreContext;
+  readonly #table: Table<ServerGroup>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, GROUPS);
+  }
+
+  get(uuid: string): ServerGroup | null {
+    return this.#table.one("uuid = ?", uuid);
+  }
+
+  ofInstance(instanceUuid: string): ServerGroup | null {
+    return this.#table.one("id = (SELECT group_id FROM server_group_members WHERE instance_uuid = ?)", instanceUuid);
+  }
+
+  /** By age. @param projectId undefined: of all */
+  list(projectId: string | undefined, page: { readonly offset: number; readonly limit: number }): ServerGroup[] {
+    const { offset, limit } = page;
+    const order = "ORDER BY id LIMIT ? OFFSET ?";
+    return projectId === undefined
+      ? this.#table.many(`1 ${order}`, limit, offset)
+      : this.#table.many(`project_id = ? ${order}`, projectId, limit, offset);
+  }
+
+  create(given: Omit<ServerGroup, "id" | "uuid" | "createdAt">): ServerGroup {
+    const { sql, clock, random } = this.#context;
+    return sql.transaction(() => {
+      const group = { ...given, uuid: random.uuid(), createdAt: clock.now() };
+      return { ...group, id: this.#table.insert(group) };
+    });
+  }
+
+  /** False: there was none. Its members stay where they are, and nothing holds them to the policy any more. */
+  destroy(uuid: string): boolean {
+    return this.#context.sql.run("DELETE FROM server_groups WHERE uuid = ?", uuid).changes > 0;
+  }
+
+  addMember(groupId: number, instanceUuid: string, userId: string): void {
+    this.#context.sql.run(
+      "INSERT INTO server_group_members (group_id, instance_uuid, user_id) VALUES (?, ?, ?)",
+      groupId,
+      instanceUuid,
+      userId,
+    );
+  }
+
+  removeMember(instanceUuid: string): void {
+    this.#context.sql.run("DELETE FROM server_group_members WHERE instance_uuid = ?", instanceUuid);
+  }
+
+  /** By the groups' ids, those that the user knows of, in the order in which they came. */
+  members(groupIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
+    const found = new Map<number, string[]>(groupIds.map((id) => [id, []]));
+    for (const [groupId, instanceUuid] of this.#context.sql.all(
+      `SELECT group_id, instance_uuid FROM server_group_members
+       WHERE group_id IN (SELECT value FROM json_each(?)) AND ${ALIVE} ORDER BY id`,
+      JSON.stringify(groupIds),
+    )) {
+      found.get(Number(groupId))?.push(String(instanceUuid));
+    }
+    return found;
+  }
+
+  /** Of each member; what the scheduler and the late check of the policy go by. */
+  places(groupId: number): readonly MemberPlaces[] {
+    const { sql } = this.#context;
+    const moves = new Map<string, string[]>();
+    for (const [instanceUuid, source, destination] of sql.all(MOVES, groupId, FINAL)) {
+      const hosts = moves.get(String(instanceUuid)) ?? [];
+      hosts.push(...[source, destination].filter((host) => typeof host === "string"));
+      moves.set(String(instanceUuid), hosts);
+    }
+    return sql.all(MEMBERS, groupId).map(([instanceUuid, host, underWay]) => ({
+      instanceUuid: String(instanceUuid),
+      host: typeof host === "string" ? host : null,
+      underWay: underWay === 1,
+      moves: moves.get(String(instanceUuid)) ?? [],
+    }));
+  }
+}
+
+const FINAL = JSON.stringify(FINAL_MIGRATION_STATUSES);
