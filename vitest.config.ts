@@ -38,6 +38,7 @@ const OVER_NOVA = [
   "live-migration",
   "queued-messages",
   "request-ids",
+  "server-group-moves",
   "service-delete-orphans",
   "service-delete",
   "stale-move-context",
@@ -47,7 +48,14 @@ const OVER_NOVA = [
   "states-and-shelving",
 ];
 /** Of these, those that also run over the oldest release that is spoken to. */
-const OVER_ZED = ["cold-moves", "evacuation-round-trip", "fake-libvirt-moves", "live-migration", "startup-after-kill"];
+const OVER_ZED = [
+  "cold-moves",
+  "evacuation-round-trip",
+  "fake-libvirt-moves",
+  "live-migration",
+  "server-group-moves",
+  "startup-after-kill",
+];
 
 // Modules are loaded once a worker, where tests leave nothing behind in them.
 const project = ({ name, testTimeout, light, alone = false }: Project) => ({

@@ -126,6 +126,20 @@ export const QUIRKS = Object.freeze({
     "6.7",
     "take any accepted migration of an instance for its evacuation, whatever its type",
   ),
+  "evacuation-breaks-group-policy": quirk(
+    "bug 1735407",
+    "let the destination of an evacuation pass over the policy of the server group",
+    { fixed: 17 },
+  ),
+  "migration-breaks-group-policy": quirk(
+    "bug 1821755",
+    "let the destination of a resize, a cold or a live migration pass over the policy of the server group",
+    { fixed: 24 },
+  ),
+  "unshelve-breaks-group-policy": quirk(
+    "6.9 row 6",
+    "let the destination of an unshelve pass over the policy of the server group",
+  ),
   "audit-races-builds": quirk("7.4", "take what an instance claimed that is just being built or moved for an orphan", {
     since: 21,
   }),

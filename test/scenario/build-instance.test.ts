@@ -162,6 +162,30 @@ describe("6.1 build, rows 4-7", () => {
   });
 });
 
+test("6.9 row 5 members of one anti-affinity group that are built here at once: the first stays, the others are handed back", async () => {
+  const { world, agent } = await setUp("group");
+  const owner = { projectId: "project", userId: "user", name: "apart" };
+  const group = world.store.serverGroups.create({ ...owner, policy: "anti-affinity", maxServerPerHost: 0 });
+  const members = Array.from({ length: 3 }, () => world.instance());
+  for (const { uuid } of members) {
+    world.store.serverGroups.addMember(group.id, uuid, "user");
+    await world.claim(world.stored(uuid), agent.nodeUuid);
+  }
+  await Promise.all(members.map((vm) => world.build(agent, vm, { retry: RETRY, serverGroup: group.uuid })));
+  const states = members.map(({ uuid }) => world.stored(uuid)).map(({ host, taskState }) => [host, taskState]);
+  expect(states.filter(([host]) => host !== null)).toEqual([["h1", null]]);
+  expect(states.filter(([host]) => host === null)).toEqual([
+    [null, "scheduling"],
+    [null, "scheduling"],
+  ]);
+  expect(world.reschedules.map(({ reason }) => reason)).toEqual(
+    Array.from({ length: 2 }, () => "Anti-affinity instance group policy was violated"),
+  );
+  expect(world.store.computeNodes.byHost("h1")[0]?.stats.failed_builds).toBe("0");
+  checkReschedules(world);
+  checkUsage(world, agent);
+});
+
 describe("6.1 build, failures", () => {
   test.each([
     ["getAvailableNodes", new ComputeResourcesUnavailable("full")],

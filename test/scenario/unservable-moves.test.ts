@@ -35,7 +35,7 @@ scenario(
       await inner(host, method, params);
       reason = method === "migrate_server" ? (params as { failure: { message: string } }).failure.message : reason;
     };
-    castPrep(move, UNSERVABLE);
+    castPrep(move, { unservable: UNSERVABLE });
     await lab.world.runUntil(() => reason !== undefined);
     expect(reason).toBe(`Insufficient compute resources: ${UNSERVABLE}.`);
     expect(lab.instance(VM)).toMatchObject({
@@ -52,7 +52,7 @@ scenario(
 scenario("6.3 row 4 the same where no other host may be asked for: it stays as it was", async (lab) => {
   await startHosts(lab);
   const move = await prepareMove(lab, {});
-  castPrep(move, UNSERVABLE);
+  castPrep(move, { unservable: UNSERVABLE });
   await lab.world.runUntil(() => statusOf(move) === "error");
   await lab.world.advance(1_000);
   expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null, newFlavor: null });

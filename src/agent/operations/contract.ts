@@ -46,6 +46,8 @@ export interface OperationServices {
   readonly left: LeftGuests;
   /** One operation at a time for an instance. */
   readonly locks: KeyedLock<string>;
+  /** One member of a server group at a time claims this host. */
+  readonly groups: KeyedLock<string>;
   /** Asked before each step of an operation (flow/step-list.ts). */
   readonly faults?: StepFaults;
 }

@@ -43,6 +43,7 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
     interrupted: new InterruptedRequests(),
     left: new LeftGuests(),
     locks: new KeyedLock<string>(),
+    groups: new KeyedLock<string>(),
     ...(faults ? { faults } : {}),
   });
 }

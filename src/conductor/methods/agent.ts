@@ -47,6 +47,9 @@ const liveMigrateData = anyObject;
 /** What the instance needs that this host does not have, for people: it does not come here. Absent: nothing. */
 const unservable = optional(text());
 
+/** The server group of the instance, whose policy the destination holds when it has claimed (spec 6.9). Absent: none. */
+const serverGroup = optional(uuid);
+
 /** What an agent may be asked, by the conductor or (through it) by another agent. Names are Nova's. */
 export const AGENT_METHODS = {
   /** Spec 6.1 rows 4-7. `allocations`: what the instance holds in Placement; `node`: the destination that was claimed for it. */
@@ -56,6 +59,7 @@ export const AGENT_METHODS = {
     node: name,
     alternates,
     retry,
+    serverGroup,
     /** It is not built on another host either. */
     unservable,
   }),
@@ -72,6 +76,7 @@ export const AGENT_METHODS = {
     imageRef: text(),
     /** API ≥ 2.95: the guest is left stopped unless the instance was in error. */
     targetStopped: flag,
+    serverGroup,
     unservable,
   }),
   /** Spec 2.5. */
@@ -87,7 +92,7 @@ export const AGENT_METHODS = {
   /**
    * To the destination (spec 6.3 row 4), which is `node`. `flavor`: the new one; a cold migration's is the instance's own.
    */
-  prep_resize: cast({ ...ofMove, flavor, node: name, alternates, retry, unservable }),
+  prep_resize: cast({ ...ofMove, flavor, node: name, alternates, retry, serverGroup, unservable }),
   /** To the source (spec 6.3 rows 5, 6). */
   resize_instance: cast(ofMove),
   /** To the destination (spec 6.3 row 7). `diskInfo`: the answer of the source's driver. */
@@ -141,7 +146,7 @@ export const AGENT_METHODS = {
   shelve_instance: cast({ ...ofInstance, imageId: text() }),
   shelve_offload_instance: cast(ofInstance),
   /** To the destination that was claimed. */
-  unshelve_instance: cast({ ...ofInstance, allocations, node: name, unservable }),
+  unshelve_instance: cast({ ...ofInstance, allocations, node: name, serverGroup, unservable }),
 };
 
 export type AgentMethods = MethodsOf<typeof AGENT_METHODS>;

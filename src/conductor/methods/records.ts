@@ -25,6 +25,7 @@ import {
   MIGRATION,
   MIGRATION_CHANGES,
   type Migration,
+  type ServerGroup,
   type Service,
 } from "../../records/index.js";
 import { instanceFilters, migrationFilters } from "./filters.js";
@@ -38,6 +39,14 @@ const expectedTaskState = optional(listOf(INSTANCE.taskState));
 const expectedHost = optional(nullable(name));
 /** Compare-and-swap. */
 const expectedStatus = optional(listOf(status));
+
+/** A server group as one host sees it that has claimed a member. */
+export interface GroupOnHost extends Pick<ServerGroup, "uuid" | "policy" | "maxServerPerHost"> {
+  /** Other members that are on the host, or that an unfinished move brings to its node or takes from there. */
+  readonly here: readonly string[];
+  /** Hosts that other members are on, of an affinity group. */
+  readonly hosts: readonly string[];
+}
 
 /** The methods that read and write records. */
 export const RECORD_METHODS = {
@@ -145,6 +154,9 @@ export const RECORD_METHODS = {
    * a message of that request.
    */
   instance_in_hand: reads({ uuid, host: hostName, requestId: optional(name) }, trusted<boolean>()),
+
+  /** The instance's server group, and which of its other members share a host with it (spec 6.9); null: it is in none. */
+  server_group_on_host: reads({ instanceUuid: uuid, host: hostName, node: name }, trusted<GroupOnHost | null>()),
 
   // migrations
   migration_get: reads({ id }, trusted<Migration | null>()),

@@ -152,6 +152,12 @@ export const WORKAROUND_OPTIONS = {
     "Start although other compute services are too old, for a fast-forward upgrade.",
     { source: "2.1" },
   ),
+  disable_group_policy_check_upcall: option(
+    boolean,
+    false,
+    "Do not look again at the policy of a server group when one of its servers arrives on this host.",
+    { source: "6.9" },
+  ),
   handle_virt_lifecycle_events: option(boolean, true, "Follow guests that are started and stopped from outside.", {
     source: "8.5",
   }),
@@ -188,6 +194,18 @@ export const SCHEDULER_OPTIONS = {
 
 export const FILTER_SCHEDULER_OPTIONS = {
   track_instance_changes: option(boolean, true, "Tell the scheduler which instances are on this host."),
+  soft_affinity_weight_multiplier: option(
+    float({ min: 0 }),
+    1,
+    "How much a soft-affinity group counts for hosts with its members; free memory and free processors count for 1 each.",
+    { source: "6.9" },
+  ),
+  soft_anti_affinity_weight_multiplier: option(
+    float({ min: 0 }),
+    1,
+    "How much a soft-anti-affinity group counts against hosts with its members.",
+    { source: "6.9" },
+  ),
 };
 
 export const API_OPTIONS = {

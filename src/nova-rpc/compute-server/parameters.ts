@@ -7,7 +7,7 @@ import {
 import type { ParamsOf } from "../../conductor/methods/method.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
-import { MalformedObject, objectOf } from "../objects/primitive.js";
+import { isRecord, MalformedObject, objectOf } from "../objects/primitive.js";
 import { readRecord } from "../objects/record-object.js";
 import { readRetry, readSelections } from "../objects/selection.js";
 import { unservableMove } from "./unservable.js";
@@ -71,6 +71,7 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   // Without other hosts in the message nobody can be asked to try one.
   retry: (args) => (args.host_list === null ? undefined : (readRetry(args.filter_properties) ?? undefined)),
   unservable: async (args, tools) => (await unservableMove(args, tools)) ?? undefined,
+  serverGroup: (args) => serverGroupOf(args),
   flavor: (args) => readRecord(FLAVOR_OBJECT, args.flavor),
   type: (args) => (args.reboot_type === "HARD" ? "HARD" : "SOFT"),
   imageId: (args) => text(args.image_id, ""),
@@ -120,6 +121,13 @@ export function idOf(object: unknown, name: string): number {
     throw new MalformedObject(`a ${name} without an id`);
   }
   return id;
+}
+
+/** The server group by which the conductor has scheduled; undefined: none, or the message does not say. */
+export function serverGroupOf({ request_spec: spec }: Arguments): string | undefined {
+  const { instance_group: group } = isRecord(spec) ? objectOf(spec)["nova_object.data"] : {};
+  const { uuid } = isRecord(group) ? objectOf(group, "InstanceGroup")["nova_object.data"] : {};
+  return typeof uuid === "string" ? uuid : undefined;
 }
 
 export function text(value: unknown, fallback: string): string {

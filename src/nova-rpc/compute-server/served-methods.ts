@@ -9,6 +9,7 @@ import {
   PLAIN_METHODS,
   type PlainMethod,
   readParameters,
+  serverGroupOf,
   text,
   uuidOf,
 } from "./parameters.js";
@@ -45,6 +46,7 @@ const OTHERWISE = {
     if (recreate && migrationId !== null) {
       await tools.setDestination(migrationId, node);
     }
+    const serverGroup = recreate ? serverGroupOf(args) : undefined;
     const reason = recreate ? await unservableMove(args, tools) : null;
     return inbound("rebuild_instance", {
       instanceUuid: uuidOf(args.instance),
@@ -55,6 +57,7 @@ const OTHERWISE = {
       node,
       imageRef: text(args.image_ref, text(data.image_ref, "")),
       targetStopped: args.target_state === "stopped",
+      ...(serverGroup === undefined ? {} : { serverGroup }),
       ...(reason === null ? {} : { unservable: reason }),
     });
   },

@@ -4,6 +4,7 @@ import type { ConductorCalls } from "./calls.js";
 import { COMPUTE_NODE_CALLS } from "./compute-nodes.js";
 import { INSTANCE_CALLS } from "./instances.js";
 import { MIGRATION_CALLS } from "./migrations.js";
+import { SERVER_GROUP_CALLS } from "./server-groups.js";
 import { SERVICE_CALLS } from "./services.js";
 import { WORK_CALLS } from "./work.js";
 
@@ -12,6 +13,7 @@ export const CONDUCTOR_CALLS: ConductorCalls<ConductorMethod> = {
   ...SERVICE_CALLS,
   ...COMPUTE_NODE_CALLS,
   ...INSTANCE_CALLS,
+  ...SERVER_GROUP_CALLS,
   ...ACTION_CALLS,
   ...MIGRATION_CALLS,
   ...WORK_CALLS,

@@ -251,6 +251,8 @@ describe("upstream_quirks", () => {
       "ironic-empty-list-on-error",
       "unguarded-node-delete",
       "no-node-undelete",
+      "evacuation-breaks-group-policy",
+      "migration-breaks-group-policy",
     ];
     const without = (...names: string[]) => QUIRK_NAMES.filter((name) => !names.includes(name));
     const shutdown = "broken-running-deleted-shutdown";

@@ -4,6 +4,7 @@ import { BuildAbortException } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
 import type { OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt, messageOf } from "../flow/error-wrappers.js";
+import { GroupAffinityViolation } from "../flow/errors.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
 import type { BuildProgress } from "./build-progress.js";
@@ -66,7 +67,9 @@ export async function buildFailed(
     await forget(services, request, progress);
     return null;
   }
-  services.tracker.noteBuild(node, "failed");
+  if (!(error instanceof GroupAffinityViolation)) {
+    services.tracker.noteBuild(node, "failed");
+  }
   const found = { ...progress, instance: now };
   if (guestStays) {
     return keepHere(services, found, error);

@@ -5,6 +5,7 @@ import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { claimInGroup } from "../flow/group-policy.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { heldAllocations } from "../flow/held-allocations.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
@@ -30,8 +31,10 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
       throw new BuildAbortException(`Build of instance ${instanceUuid} aborted: ${unservable}`);
     }
     progress.allocations = await heldAllocations(services, request);
-    progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
-    progress.instance = progress.claim.instance;
+    await claimInGroup(services, "build", request, async () => {
+      progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
+      progress.instance = progress.claim.instance;
+    });
   },
   prepare: async (progress) => {
     const { services, request } = progress;

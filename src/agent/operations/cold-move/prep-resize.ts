@@ -4,7 +4,8 @@ import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
 import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
-import { UnableToMigrateToSelf } from "../flow/errors.js";
+import { GroupAffinityViolation, UnableToMigrateToSelf } from "../flow/errors.js";
+import { claimInGroup } from "../flow/group-policy.js";
 import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -36,15 +37,14 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
     const { requestId, node, flavor } = request;
     const { uuid } = move.instance;
     const { allocations } = await services.context.placement.getAllocationsForConsumer(uuid, { requestId });
-    progress.claim = await services.tracker.resizeClaim(
-      move.instance,
-      node,
-      move.migration,
-      flavor,
-      allocations,
-      requestId,
+    const { instance, migration } = move;
+    await orRollback(() =>
+      claimInGroup(services, "migration", request, async () => {
+        const claim = await services.tracker.resizeClaim(instance, node, migration, flavor, allocations, requestId);
+        progress.claim = claim;
+        progress.move = { instance: claim.instance, migration: claim.migration ?? migration };
+      }),
     );
-    progress.move = { instance: progress.claim.instance, migration: progress.claim.migration ?? move.migration };
   },
   cast: async ({ services, request, move }) => {
     const { instanceUuid, migrationId, requestId } = request;
@@ -188,6 +188,15 @@ async function reschedule(
     { instanceUuid, migrationId, flavor, alternates: [...alternates], retry, failure, requestId },
     { requestId },
   );
+}
+
+/** What a policy refuses leaves the instance as it is. @throws {InstanceFaultRollback} */
+async function orRollback(claim: () => Promise<void>): Promise<void> {
+  try {
+    await claim();
+  } catch (error) {
+    throw error instanceof GroupAffinityViolation ? new InstanceFaultRollback(error.message, { cause: error }) : error;
+  }
 }
 
 /** Another host may have it. @throws {InstanceFaultRollback} */

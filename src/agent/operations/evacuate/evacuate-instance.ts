@@ -6,6 +6,7 @@ import type { Refusal } from "../admission/admission.js";
 import type { Call, OperationServices, RequestOf } from "../contract.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
+import { claimInGroup } from "../flow/group-policy.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
@@ -33,7 +34,9 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
     refuseUnservable(request);
     const held = await services.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
     progress.held = held.allocations;
-    progress.claim = await services.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
+    await claimInGroup(services, "evacuation", request, async () => {
+      progress.claim = await services.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
+    });
     progress.phase = "spawning";
   },
   probe: async (progress) => {

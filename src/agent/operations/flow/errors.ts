@@ -17,3 +17,8 @@ export class InvalidSharedStorage extends OperationError {
 export class UnableToMigrateToSelf extends OperationError {
   override readonly name = "UnableToMigrateToSelf";
 }
+
+/** The host has members of the instance's server group that it may not share with it, or others have none (spec 6.9). */
+export class GroupAffinityViolation extends OperationError {
+  override readonly name = "GroupAffinityViolation";
+}

@@ -4,6 +4,7 @@ import type { Instance } from "../../../records/index.js";
 import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../contract.js";
 import { attempt, messageOf, withActionEvent } from "../flow/error-wrappers.js";
+import { requireGroupPolicy } from "../flow/group-policy.js";
 import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { driverData } from "./flow.js";
@@ -52,6 +53,7 @@ async function checkDestination(call: Call<"check_can_live_migrate_destination">
     preCheck(services, async () => {
       const { instance } = await demand(services.context, call, request);
       refuseUnservable(request);
+      await requireGroupPolicy(services, instance.uuid);
       const asked = { services, instance, blockMigration, diskOverCommit, requestId };
       const check: DestinationCheck = { ...asked, made: null, data: {} };
       try {

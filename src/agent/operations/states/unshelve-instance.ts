@@ -6,6 +6,7 @@ import type { Claim } from "../../tracker/contract.js";
 import type { Found, Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
+import { claimInGroup } from "../flow/group-policy.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { heldAllocations } from "../flow/held-allocations.js";
 import { refuseUnservable } from "../flow/refuse-unservable.js";
@@ -40,8 +41,10 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
     const { services, instance, request } = progress;
     const { node, requestId } = request;
     progress.allocations = await heldAllocations(services, request);
-    progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
-    progress.instance = progress.claim.instance;
+    await claimInGroup(services, "unshelve", request, async () => {
+      progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
+      progress.instance = progress.claim.instance;
+    });
   },
   spawn: async (progress) => {
     const { services, instance, allocations } = progress;

@@ -1,5 +1,6 @@
 import type { RECORD_METHODS } from "../../../conductor/methods/records.js";
 import type { Store } from "../../store/store.js";
+import { groupOnHost } from "./group-on-host.js";
 import type { HandlersOf } from "./handlers.js";
 
 /** Nova's text for a service that starts disabled because `enable_new_services` is false. */
@@ -51,6 +52,8 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
     instance_actions: ({ instanceUuid }) => actions.list(instanceUuid),
     instance_in_hand: ({ uuid, host, requestId }) =>
       messages.isPending(host, uuid, requestId) || (requestId === undefined && tasks.ofInstance(uuid).length > 0),
+
+    server_group_on_host: ({ instanceUuid, host, node }) => groupOnHost(store, instanceUuid, host, node),
 
     migration_get: ({ id }) => migrations.get(id),
     migrations_by_filters: ({ filters }) => migrations.byFilters(filters),

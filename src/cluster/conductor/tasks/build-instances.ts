@@ -1,5 +1,4 @@
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
-import { claimSelection } from "../../scheduler/claim.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
@@ -7,6 +6,7 @@ import { carryOutDelete } from "./acknowledged-delete.js";
 import { finishEvent } from "./action-event.js";
 import { addFault, endOperation, messageOf, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
+import { serverGroupOf } from "./server-group.js";
 import { CONDUCTOR_HOST, type TaskDeps } from "./task-deps.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
@@ -120,17 +120,20 @@ async function reschedule(
   alternates: readonly Selection[],
   context: TaskContext,
 ): Promise<void> {
-  const { store, config } = deps;
+  const { store, scheduler, config } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null || isDeleted(instance)) {
     return giveWay(deps, task, context);
   }
   const numAttempts = (task.retry?.numAttempts ?? 1) + 1;
-  const next = numAttempts > config.maxAttempts ? null : await claimNext(deps, instance, alternates, task);
+  const { projectId, userId } = instance;
+  const claim = { consumer: task.instanceUuid, projectId, userId, held: "replace" } as const;
+  const exhausted = numAttempts > config.maxAttempts;
+  const next = exhausted ? null : await scheduler.claimAlternate(alternates, claim, task.requestId);
   if (next === null) {
     await release(deps, task);
     store.transaction(() => {
-      exhausted(deps, task, numAttempts);
+      endExhausted(deps, task, numAttempts);
       context.finish();
     });
     return;
@@ -169,22 +172,7 @@ async function giveWay(deps: TaskDeps, task: BuildTask, context: TaskContext): P
   });
 }
 
-async function claimNext(
-  { placement }: TaskDeps,
-  { uuid, projectId, userId }: Instance,
-  alternates: readonly Selection[],
-  { requestId }: BuildTask,
-): Promise<Destination | null> {
-  const claim = { consumer: uuid, projectId, userId, held: "replace" } as const;
-  for (const [index, selection] of alternates.entries()) {
-    if (await claimSelection(placement, selection, claim, requestId)) {
-      return { selection, alternates: alternates.slice(index + 1) };
-    }
-  }
-  return null;
-}
-
-function exhausted({ store, config }: TaskDeps, task: BuildTask, numAttempts: number): void {
+function endExhausted({ store, config }: TaskDeps, task: BuildTask, numAttempts: number): void {
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
     return;
@@ -195,7 +183,7 @@ function exhausted({ store, config }: TaskDeps, task: BuildTask, numAttempts: nu
 }
 
 function castBuild(
-  { bus }: TaskDeps,
+  deps: TaskDeps,
   { instanceUuid, requestId }: BuildTask,
   { selection, alternates }: Destination,
   retry: RetryInfo | undefined,
@@ -206,9 +194,10 @@ function castBuild(
     node: selection.node,
     alternates: [...alternates],
     ...(retry ? { retry } : {}),
+    ...serverGroupOf(deps, instanceUuid),
     requestId,
   };
-  bus.cast(selection.host, "build_and_run_instance", params, requestId);
+  deps.bus.cast(selection.host, "build_and_run_instance", params, requestId);
 }
 
 /** A forced host is the only one that may build it. */
@@ -244,7 +233,8 @@ function startCreateAction(
 }
 
 /** Removes all allocations of the instance. When Placement is away, 4.6 row 3 shows what leaked. */
-async function release({ placement }: TaskDeps, { instanceUuid, requestId }: BuildTask): Promise<void> {
+async function release({ placement, scheduler }: TaskDeps, { instanceUuid, requestId }: BuildTask): Promise<void> {
+  scheduler.forget(instanceUuid);
   await placement.deleteAllocation(instanceUuid, { force: true, requestId });
 }
 

@@ -8,7 +8,6 @@ import {
   type Selection,
   type VmState,
 } from "../../../records/index.js";
-import { claimSelection } from "../../scheduler/claim.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/task.js";
@@ -18,6 +17,7 @@ import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
 import { endGivenBack, lastDestination, passOn } from "./given-back.js";
+import { serverGroupOf } from "./server-group.js";
 import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
 import type { TaskDeps } from "./task-deps.js";
 
@@ -176,7 +176,7 @@ async function excludedHosts(
 
 /** Claims the next alternate, after a destination has given its claim back (spec 6.3 row 4). */
 async function claimAlternate(
-  { placement, config }: TaskDeps,
+  { scheduler, config }: TaskDeps,
   task: MigrateTask,
   alternates: readonly Selection[],
   { instance }: Move,
@@ -185,11 +185,11 @@ async function claimAlternate(
   const numAttempts = (task.retry?.numAttempts ?? 1) + 1;
   const { uuid: consumer, projectId, userId } = instance;
   if (numAttempts <= config.maxAttempts) {
-    for (const [index, selection] of alternates.entries()) {
-      if (await claimSelection(placement, selection, { consumer, projectId, userId, held }, task.requestId)) {
-        const hosts = [...(task.retry?.hosts ?? []), [selection.host, selection.node] as const];
-        return { selection, alternates: alternates.slice(index + 1), retry: { numAttempts, hosts } };
-      }
+    const claim = { consumer, projectId, userId, held };
+    const destination = await scheduler.claimAlternate(alternates, claim, task.requestId);
+    if (destination !== null) {
+      const { host, node } = destination.selection;
+      return { ...destination, retry: { numAttempts, hosts: [...(task.retry?.hosts ?? []), [host, node]] } };
     }
   }
   throw retriesExceeded(consumer, { numAttempts, maxAttempts: config.maxAttempts, reason: task.failure?.message });
@@ -197,12 +197,13 @@ async function claimAlternate(
 
 /** False: the instance was deleted meanwhile, or is being so. */
 function handOver(
-  { store, bus }: TaskDeps,
+  deps: TaskDeps,
   task: MigrateTask,
   { migration }: Move,
   { selection, alternates, retry }: Chosen,
   context: TaskContext,
 ): boolean {
+  const { store, bus } = deps;
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
     if (instance === null || !holdsTask(instance, task.requestId, ["resize_prep"])) {
@@ -219,6 +220,7 @@ function handOver(
       node: selection.node,
       alternates: [...alternates],
       ...(retry === undefined ? {} : { retry }),
+      ...serverGroupOf(deps, instance.uuid),
       requestId: task.requestId,
     };
     // If the destination dies before it has taken the message, its next start finds the move by this (spec V31).

@@ -9,6 +9,7 @@ import { withActionEvent } from "./action-event.js";
 import { endOvertakenMoves } from "./end-overtaken-moves.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
+import { serverGroupOf } from "./server-group.js";
 import type { TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
@@ -161,12 +162,13 @@ async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance
 
 /** False: the instance was deleted meanwhile, or another request has it. */
 function handOver(
-  { store, bus }: TaskDeps,
+  deps: TaskDeps,
   task: RebuildTask,
   migration: Migration,
   destination: Claimed,
   context: TaskContext,
 ): boolean {
+  const { store, bus } = deps;
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
     if (instance === null || !isWanted(instance, task)) {
@@ -180,6 +182,7 @@ function handOver(
       node: destination.node,
       imageRef: instance.imageRef,
       targetStopped: task.targetStopped,
+      ...serverGroupOf(deps, instance.uuid),
       requestId: task.requestId,
     };
     // If the destination dies before it has taken the message, its next start finds the evacuation by this (spec V31).

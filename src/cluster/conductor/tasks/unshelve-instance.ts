@@ -4,6 +4,7 @@ import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
+import { serverGroupOf } from "./server-group.js";
 import type { TaskDeps } from "./task-deps.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
@@ -85,11 +86,12 @@ async function schedule({ store, scheduler }: TaskDeps, task: UnshelveTask, inst
 
 /** False: the instance was deleted meanwhile, or is being so. */
 function handOver(
-  { store, bus }: TaskDeps,
+  deps: TaskDeps,
   { instanceUuid, requestId }: UnshelveTask,
   { selection }: Destination,
   context: TaskContext,
 ): boolean {
+  const { store, bus } = deps;
   return store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
     if (instance === null || instance.taskState !== "unshelving") {
@@ -97,7 +99,8 @@ function handOver(
     }
     const service = store.services.getByHost(selection.host, "nova-compute");
     store.instances.save(instanceUuid, { availabilityZone: service?.availabilityZone ?? instance.availabilityZone });
-    const params = { instanceUuid, allocations: selection.allocationRequest, node: selection.node, requestId };
+    const { node, allocationRequest: allocations } = selection;
+    const params = { instanceUuid, allocations, node, ...serverGroupOf(deps, instanceUuid), requestId };
     bus.cast(selection.host, "unshelve_instance", params, requestId);
     context.finish();
     return true;

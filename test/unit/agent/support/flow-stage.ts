@@ -51,6 +51,8 @@ export interface StageOptions {
   readonly quirks?: readonly QuirkName[];
   /** Options of `[DEFAULT]`. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Options of `[workarounds]`. */
+  readonly workarounds?: Readonly<Record<string, unknown>>;
   /** Methods of the contract that the driver lacks. */
   readonly lacks?: readonly string[];
   readonly capabilities?: Readonly<Record<string, boolean>>;
@@ -58,7 +60,7 @@ export interface StageOptions {
 
 /** What is asked and changes nothing, and the frame of every operation. */
 const ASKED =
-  /^(instance_get|migration_get|.*_by_filters|compute_nodes?_(get_)?by_.*|instance_action_event_.*|instance_in_hand|driver\.powerState)$/;
+  /^(instance_get|migration_get|.*_by_filters|compute_nodes?_(get_)?by_.*|instance_action_event_.*|instance_in_hand|server_group_on_host|driver\.powerState)$/;
 
 /**
  * One operation on host `here` before doors that note what goes through them: conductor, other agents, driver, Placement and
@@ -85,7 +87,7 @@ export class FlowStage {
   readonly #first: { readonly instance: Instance; readonly migration: Migration | null };
 
   constructor(options: StageOptions = {}) {
-    const { instance = {}, migration, others = [], quirks = [], config = {} } = options;
+    const { instance = {}, migration, others = [], quirks = [], config = {}, workarounds = {} } = options;
     const row = { uuid: "vm", host: "here", node: "node", computeId: 1, flavor: OLD, instanceTypeId: OLD.id };
     this.instance = anInstance({ ...row, taskRequestId: REQUEST, powerState: 1, ...instance });
     this.migration = migration ? aMigration({ id: 7, uuid: "move", instanceUuid: "vm", ...migration }) : null;
@@ -102,7 +104,7 @@ export class FlowStage {
           shelvedOffloadTime: 0,
           ...config,
         },
-        workarounds: { upstreamQuirks: new Set(quirks) },
+        workarounds: { upstreamQuirks: new Set(quirks), ...workarounds },
       },
       runtime: { ...this.runtime, ...this.#time() },
       conductor: this.#conductor(),

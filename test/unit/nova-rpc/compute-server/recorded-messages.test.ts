@@ -91,13 +91,26 @@ describe("what a real Nova asks of a nova-compute", () => {
     }
   });
 
-  it("has its parameters in our words", async () => {
-    const [build] = recording("zed", "build-reschedule").filter(({ msg }) => msg.method === "build_and_run_instance");
+  /** The parameters of the recorded build. */
+  async function buildOf(phase: string) {
+    const [build] = recording("zed", phase).filter(({ msg }) => msg.method === "build_and_run_instance");
     const { runtime, broker, taken } = await serving((build?.key ?? "").slice("compute.".length), "zed");
     const body = JSON.stringify({ "oslo.version": "2.0", "oslo.message": JSON.stringify(build?.msg) });
     await broker.connect().publish({ exchange: REQUESTS, routingKey: build?.key ?? "", body, expiration: null });
     await runtime.runUntil(() => taken.length > 0);
-    expect(taken[0]?.params).toMatchObject({
+    return { build, params: taken[0]?.params };
+  }
+
+  it("names the server group that it was scheduled by", async () => {
+    expect((await buildOf("build-server-group")).params).toMatchObject({
+      serverGroup: "f1d57a12-8e45-42c7-ac0a-866c4d095eff",
+    });
+    expect((await buildOf("build")).params).not.toHaveProperty("serverGroup");
+  });
+
+  it("has its parameters in our words", async () => {
+    const { build, params } = await buildOf("build-reschedule");
+    expect(params).toMatchObject({
       allocations: null,
       node: build?.msg.args?.node,
       retry: { numAttempts: 1, hosts: [[expect.any(String), expect.any(String)]] },

@@ -1,0 +1,58 @@
+import type { GroupOnHost } from "../../conductor/methods/records.js";
+import { SERVER_GROUP_POLICIES } from "../../records/index.js";
+import { isRecord, type ObjectData, objectOf } from "../objects/primitive.js";
+import type { CallTools, ConductorCalls } from "./calls.js";
+import { INSTANCE_CALLS } from "./instances.js";
+import { MIGRATION_CALLS } from "./migrations.js";
+import { nullIf } from "./nova-conductor.js";
+
+/** What Nova's computes find out themselves, by several questions. */
+export const SERVER_GROUP_CALLS: ConductorCalls<"server_group_on_host"> = {
+  server_group_on_host: async ({ instanceUuid, host, node }, tools) => {
+    const asked = tools.nova.ask("InstanceGroup", "get_by_instance_uuid", [instanceUuid], {}, tools.options);
+    const found = await nullIf(asked, "InstanceGroupNotFound");
+    const group = found === null ? null : readGroup(objectOf(found, "InstanceGroup")["nova_object.data"]);
+    if (group === null) {
+      return null;
+    }
+    const { members, ...rest } = group;
+    const others = members.filter((uuid) => uuid !== instanceUuid);
+    return {
+      ...rest,
+      here: rest.policy === "anti-affinity" ? await onHost(others, host, node, tools) : [],
+      hosts: rest.policy === "affinity" ? await hostsOf(others, tools) : [],
+    };
+  },
+};
+
+interface Group extends Omit<GroupOnHost, "here" | "hosts"> {
+  readonly members: readonly string[];
+}
+
+/** Null: it has a policy that nobody holds servers to, as groups of old releases may. */
+function readGroup({ uuid, policy, _rules: rules, members }: ObjectData): Group | null {
+  const known = SERVER_GROUP_POLICIES.find((name) => name === policy);
+  if (known === undefined || typeof uuid !== "string" || !Array.isArray(members)) {
+    return null;
+  }
+  const most = Number(isRecord(rules) ? (rules.max_server_per_host ?? 0) : 0);
+  return { uuid, policy: known, maxServerPerHost: Number.isSafeInteger(most) ? most : 0, members: members.map(String) };
+}
+
+async function onHost(
+  others: readonly string[],
+  host: string,
+  node: string,
+  tools: CallTools,
+): Promise<readonly string[]> {
+  const instances = await INSTANCE_CALLS.instances_by_host({ host }, tools);
+  const moves = await MIGRATION_CALLS.migrations_in_progress({ host, node }, tools);
+  const here = new Set([...instances.map(({ uuid }) => uuid), ...moves.map((move) => move.instanceUuid)]);
+  return others.filter((uuid) => here.has(uuid));
+}
+
+async function hostsOf(others: readonly string[], tools: CallTools): Promise<readonly string[]> {
+  const filters = { uuids: others, deleted: false };
+  const instances = await INSTANCE_CALLS.instances_by_filters({ filters }, tools);
+  return [...new Set(instances.flatMap(({ host }) => host ?? []))];
+}
