@@ -1,3 +1,4 @@
+import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../conductor/errors.js";
 import { type AssignedResource, type Instance, isVolumeBacked, type Migration } from "../../records/index.js";
 import type { NodeRecords } from "./node-records.js";
 import type { TrackedNode } from "./tracked-node.js";
@@ -19,8 +20,10 @@ export async function countRecords(
   const instances = new Map<string, Instance>();
   for (const found of records.instances) {
     const instance = await withComputeId(tracker, found, node.row.id);
-    instances.set(instance.uuid, instance);
-    node.account.countInstance(instance);
+    if (instance) {
+      instances.set(instance.uuid, instance);
+      node.account.countInstance(instance);
+    }
   }
   const latest = latestPerInstance(records.migrations);
   const ignoreErrored = tracker.options.ignoreErroredEvacuations;
@@ -33,15 +36,24 @@ export async function countRecords(
   }
 }
 
-async function withComputeId(tracker: TrackerState, instance: Instance, computeId: number): Promise<Instance> {
+/** Null: it has been evacuated or deleted since it was read. */
+async function withComputeId(tracker: TrackerState, instance: Instance, computeId: number): Promise<Instance | null> {
   const { uuid, host, node } = instance;
   if (instance.computeId === computeId || !tracker.binding.keepsComputeIds) {
     return instance;
   }
-  const saved = await tracker.context.conductor.call("instance_save", { uuid, changes: { host, node, computeId } });
-  // Else each pass would save each instance.
-  tracker.binding.keepsComputeIds = saved.computeId === computeId;
-  return saved;
+  const write = { uuid, changes: { host, node, computeId }, expectedHost: host };
+  try {
+    const saved = await tracker.context.conductor.call("instance_save", write);
+    // Else each pass would save each instance.
+    tracker.binding.keepsComputeIds = saved.computeId === computeId;
+    return saved;
+  } catch (error) {
+    if (error instanceof ObjectActionError || error instanceof InstanceNotFound) {
+      return null;
+    }
+    throw error;
+  }
 }
 
 /** Instances of migrations that are not on the node; deleted ones too. */
@@ -67,16 +79,27 @@ async function countOne(
 ): Promise<void> {
   const named = instance.migrationContext?.migrationId;
   if (named !== undefined && named !== migration.id) {
-    tracker.context.runtime.logger.warn("the instance's context names another migration: this one is set to error", {
-      instance: instance.uuid,
-      migration: migration.id,
-    });
-    await tracker.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+    await contradicted(tracker, migration);
     return;
   }
   const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
   node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
   node.account.assign(instance.uuid, contextResources(instance, migration, where));
+}
+
+/** The instance was read after its migration, which may have ended in between and have given way to the next one. */
+async function contradicted(tracker: TrackerState, { id, instanceUuid, status }: Migration): Promise<void> {
+  const { conductor, runtime } = tracker.context;
+  const fields = { instance: instanceUuid, migration: id };
+  try {
+    await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
+    runtime.logger.warn("the instance's context names another migration: this one is set to error", fields);
+  } catch (err) {
+    if (!(err instanceof InvalidMigrationState)) {
+      throw err;
+    }
+    runtime.logger.debug("the instance's context names another migration: this one has ended by now", fields);
+  }
 }
 
 /** Discrete resources of a move on this side; none while the claim has not written its context (bug 1849165). */

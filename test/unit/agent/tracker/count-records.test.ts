@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { contextResources, countRecords } from "../../../../src/agent/tracker/count-records.js";
 import { BatchReader, SingleReader } from "../../../../src/agent/tracker/node-records.js";
+import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../../../src/conductor/errors.js";
 import type { AssignedResource, Instance, Migration } from "../../../../src/records/index.js";
 import { MIGRATION_STATUSES } from "../../../../src/records/index.js";
 import { aMigration, anInstance } from "../../../fixtures/records.js";
@@ -45,12 +46,24 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
     const stage = new TrackerStage({ instance: { node: "node" } });
     await count(stage, [here({ computeId: 4 })]);
     expect(stage.did).toEqual([
-      ["instance_save", { uuid: "vm", changes: { host: "here", node: "node", computeId: 5 } }],
+      ["instance_save", { uuid: "vm", changes: { host: "here", node: "node", computeId: 5 }, expectedHost: "here" }],
     ]);
     expect(used(stage)).toBe(1);
     const other = new TrackerStage();
     await count(other, [here()]);
     expect(other.did).toEqual([]);
+  });
+
+  test.each([
+    ["evacuated", new ObjectActionError("host changed", { reason: "host changed" })],
+    ["deleted", new InstanceNotFound("gone")],
+  ])("one that was %s since it was read is not taken back, and not counted", async (_, refusal) => {
+    const stage = new TrackerStage();
+    stage.answers.instance_save = refusal;
+    await count(stage, [here({ computeId: 4 }), here({ uuid: "other" })]);
+    expect(used(stage)).toBe(1);
+    stage.answers.instance_save = new Error("away");
+    await expect(count(stage, [here({ computeId: 4 })])).rejects.toThrow("away");
   });
 
   test("a control plane that keeps no ids is told one of them, and no more", async () => {
@@ -101,7 +114,8 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
     const migrationContext = { migrationId: 9 } as Instance["migrationContext"];
     const stage = new TrackerStage({ instance: { ...RESIZED, migrationContext } });
     await count(stage, [], [moving()]);
-    expect(stage.did).toEqual([["migration_save", { id: 7, changes: { status: "error" } }]]);
+    const save = { id: 7, changes: { status: "error" }, expectedStatus: [moving().status] };
+    expect(stage.did).toEqual([["migration_save", save]]);
     expect(used(stage)).toBe(0);
     const same = new TrackerStage({
       instance: {
@@ -112,6 +126,16 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
     await count(same, [], [moving()]);
     expect(same.did).toEqual([]);
     expect(used(same)).toBe(NEW.vcpus);
+  });
+
+  test("a move that has ended since it was read, and has given way to the next one, keeps its status", async () => {
+    const migrationContext = { migrationId: 9 } as Instance["migrationContext"];
+    const stage = new TrackerStage({ instance: { ...RESIZED, migrationContext } });
+    stage.answers.migration_save = new InvalidMigrationState("confirmed");
+    await count(stage, [], [moving()]);
+    expect(used(stage)).toBe(0);
+    stage.answers.migration_save = new Error("away");
+    await expect(count(stage, [], [moving()])).rejects.toThrow("away");
   });
 
   const device = (identifier: string): AssignedResource => ({ providerUuid: "p", resourceClass: "VGPU", identifier });
