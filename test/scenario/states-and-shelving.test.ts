@@ -318,6 +318,29 @@ for (const [name, values, status] of [
   });
 }
 
+for (const [how, status, values] of [
+  ["confirms", "confirmed", { vmState: "active" }],
+  ["reverts", "reverting", { taskState: "resize_reverting" }],
+] as const) {
+  scenario(`4.10 _poll_unconfirmed_resizes: a user who ${how} meanwhile comes first`, async (lab) => {
+    const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
+    await startHosts(lab, { config: { defaults } });
+    const move = await resized(lab);
+    let polled = false;
+    lab.beforeCall = (who, method) => {
+      // The migrations that wait have been read.
+      if (who === "devstack2" && method === "instance_get" && !polled) {
+        polled = true;
+        lab.store.migrations.save(move.migration.id, { status });
+        lab.store.instances.save(VM, values);
+      }
+    };
+    await lab.world.runUntil(() => polled);
+    await lab.world.advance(1_000);
+    expect(statusOf(move)).toBe(status);
+  });
+}
+
 scenario(
   "4.10 _poll_unconfirmed_resizes: finished as long as the source is down, confirmed when it is back",
   async (lab) => {

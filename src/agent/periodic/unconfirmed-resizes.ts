@@ -1,3 +1,4 @@
+import { InvalidMigrationState } from "../../conductor/errors.js";
 import { effectiveDownTime, isUp } from "../../conductor/liveness.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
@@ -15,29 +16,32 @@ export async function pollUnconfirmedResizes(services: AgentServices): Promise<v
     },
   });
   for (const migration of migrations) {
+    const fields = { instance: migration.instanceUuid, migration: migration.id };
     try {
       await poll(services, migration);
-    } catch (error) {
-      services.logger.error("a resize could not be confirmed; it is tried again", {
-        instance: migration.instanceUuid,
-        migration: migration.id,
-        err: error,
-      });
+    } catch (err) {
+      if (err instanceof InvalidMigrationState) {
+        services.logger.debug("a resize was confirmed or reverted by somebody else meanwhile", { ...fields, err });
+      } else {
+        services.logger.error("a resize could not be confirmed; it is tried again", { ...fields, err });
+      }
     }
   }
 }
 
+/** @throws InvalidMigrationState: its user has confirmed or reverted it since it was read, as the instance may show */
 async function poll(services: AgentServices, migration: Migration): Promise<void> {
-  const instance = await services.conductor.call("instance_get", { uuid: migration.instanceUuid });
+  const { id, instanceUuid } = migration;
+  const instance = await services.conductor.call("instance_get", { uuid: instanceUuid });
   const verdict = judge(instance);
-  const fields = { instance: migration.instanceUuid, migration: migration.id };
+  const fields = { instance: instanceUuid, migration: id };
   if (verdict === "skip") {
     services.logger.debug("a resize is not confirmed: its instance has a task", fields);
   } else if (verdict === "confirm") {
     await confirm(services, migration);
   } else {
     services.logger.warn(`a resize cannot be confirmed: ${verdict.why}; its migration is set to error`, fields);
-    await services.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+    await services.conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: ["finished"] });
   }
 }
 

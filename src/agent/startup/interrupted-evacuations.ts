@@ -90,7 +90,8 @@ export async function failInterruptedEvacuation(services: AgentServices, found: 
   await unlessTaken(services, { instance: instance.uuid, migration: migration.id }, async () => {
     await requireUnended(services, migration);
     if (found.arrived) {
-      await services.conductor.call("migration_save", { id: migration.id, changes: { status: "done" } });
+      const { id, status } = migration;
+      await services.conductor.call("migration_save", { id, changes: { status: "done" }, expectedStatus: [status] });
     } else {
       await undo(services, found);
     }
