@@ -1,4 +1,5 @@
 import { didYouMean } from "../runtime/did-you-mean.js";
+import { AuthSections, normalizeSection } from "./auth-section.js";
 import type { ConfigSources } from "./config-sources.js";
 import type { OptionTable, SectionTable } from "./option.js";
 
@@ -16,17 +17,16 @@ export interface ConfigWarning {
   readonly message: string;
 }
 
-/** Section names are compared without case, except DEFAULT. */
-const normalizeSection = (section: string): string => (section === "DEFAULT" ? section : section.toLowerCase());
-
 /** Sorts what the sources say by option; what no table knows becomes a warning. */
 export class RawValues {
   readonly #table: ReadonlyMap<string, OptionTable>;
+  readonly #authSections: AuthSections;
   readonly #values = new Map<string, RawValue>();
   readonly #warnings: ConfigWarning[] = [];
 
   constructor(table: SectionTable, sources: ConfigSources) {
-    this.#table = new Map(Object.entries(table));
+    this.#authSections = new AuthSections(table, sources);
+    this.#table = new Map(Object.entries(this.#authSections.tables));
     this.#takeFiles(sources);
     this.#takeEnvironment(sources.environment);
     this.#takeCommandLine(sources.commandLine);
@@ -51,7 +51,7 @@ export class RawValues {
   }
 
   get(section: string, option: string): RawValue | undefined {
-    return this.#values.get(keyOf(section, option));
+    return this.#values.get(keyOf(this.#authSections.placeOf(section, option), option));
   }
 
   #takeFiles({ files }: ConfigSources): void {
@@ -87,7 +87,8 @@ export class RawValues {
         known.set(`OS_${section.toUpperCase()}__${option.toUpperCase()}`, keyOf(section, option));
       }
     }
-    const sections = [...this.#table.keys()].map((section) => `OS_${section.toUpperCase()}__`);
+    const own = [...this.#table.keys()].filter((section) => !this.#authSections.isForeign(section));
+    const sections = own.map((section) => `OS_${section.toUpperCase()}__`);
     for (const [name, value] of Object.entries(environment)) {
       const key = known.get(name);
       if (value === undefined) {
@@ -109,7 +110,7 @@ export class RawValues {
       return false;
     }
     const isKnown = Object.hasOwn(options, option);
-    if (!isKnown) {
+    if (!isKnown && !this.#authSections.isForeign(section)) {
       this.#warn(
         origin,
         `unknown option ${option} in section [${section}]`,

@@ -56,6 +56,10 @@ export const PLACEMENT_OPTIONS = {
     choice(["password", "v3password", "v3applicationcredential", "admin_token", "none"]),
     "How the agent authenticates; unset uses the access that the control plane gives it.",
   ),
+  auth_section: unset(
+    text,
+    "Section that has auth_type and all that belongs to it, up to the domains: keystone_authtoken, for example.",
+  ),
   auth_url: unset(
     text,
     "Address of Identity, for auth_type = password or v3applicationcredential; with or without /v3.",

@@ -226,6 +226,39 @@ describe("what no table knows", () => {
     expect(used.warnings).toEqual([]);
   });
 
+  it("takes who authenticates from the section that auth_section names, and where Placement is from its own", async () => {
+    const text = [
+      "[placement]",
+      "auth_section = Keystone_AuthToken",
+      "username = not-me",
+      "region_name = here",
+      "[keystone_authtoken]",
+      "www_authenticate_uri = http://identity:5000",
+      "auth_type = password",
+      "username = nova",
+      "password = $username-1",
+      "region_name = there",
+      "",
+    ].join("\n");
+    const environment = { OS_KEYSTONE_AUTHTOKEN__AUTH_URL: "http://identity", OS_KEYSTONE_AUTHTOKEN__MEMCACHED: "x" };
+    const compiled = await compile({ "/nova.conf": text }, { environment });
+    expect(compiled.warnings).toEqual([]);
+    expect(compiled.config.placement).toMatchObject({
+      ...{ authSection: "Keystone_AuthToken", authType: "password", authUrl: "http://identity" },
+      ...{ username: "nova", password: "nova-1", regionName: "here" },
+    });
+    const origins = compiled.values.filter(({ section }) => section === "placement");
+    expect(origins.find(({ option }) => option === "username")?.origin).toBe("/nova.conf:8");
+    expect(origins.find(({ option }) => option === "auth_url")?.origin).toBe("OS_KEYSTONE_AUTHTOKEN__AUTH_URL");
+  });
+
+  it("does not read a section that auth_section does not name", async () => {
+    const text = "[placement]\nauth_type = none\n[keystone_authtoken]\nusername = nova\n";
+    const { config, warnings } = await compileText(text);
+    expect(config.placement.username).toBeNull();
+    expect(warnings.map(({ message }) => message)).toEqual(["unknown section [keystone_authtoken] is ignored"]);
+  });
+
   it("does not include what a driver declares", async () => {
     const driverSections = {
       my_driver: { fan_speed: option(integer({ min: 0 }), 3, "Speed."), disk: option(repeated, [], "Disks.") },
