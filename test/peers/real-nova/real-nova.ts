@@ -64,6 +64,8 @@ export class RealNova implements Cloud {
   static async #over(plane: ControlPlane): Promise<RealNova> {
     const nova = new RealNova(plane, await ImageStore.open());
     try {
+      // On a busy machine it is not there yet when the peer stops waiting for it.
+      await nova.apiAnswers();
       for (const flavor of FLAVORS) {
         // It is there when another has made it.
         await nova.compute("POST", "/flavors", { flavor });
