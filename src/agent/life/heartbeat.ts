@@ -1,5 +1,6 @@
 import { ServiceNotFound } from "../../conductor/errors.js";
 import type { Service } from "../../records/index.js";
+import { within } from "../../runtime/within.js";
 import type { AgentContext } from "../context.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
 
@@ -51,6 +52,8 @@ export class Heartbeat {
     const { conductor, config, runtime, metrics } = this.#context;
     const interval = config.defaults.reportInterval * 1000;
     try {
+      // Once a host counts as up, what is sent to it has to arrive: where nobody reads its queue yet, the broker drops it.
+      await within(runtime.timers, interval, "the connection of the host's lease", conductor.leaseSettled(), signal);
       // A heartbeat that took longer than an interval is worthless: the next one says the same.
       await conductor.call(
         "service_report_state",

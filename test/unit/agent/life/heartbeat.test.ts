@@ -1,0 +1,30 @@
+import { expect, onTestFinished, test } from "vitest";
+import { Heartbeat } from "../../../../src/agent/life/heartbeat.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+test("2.5 row 1 a host is reported once its queue is read again, and not before", async () => {
+  const runtime = createVirtualRuntime();
+  const beats: boolean[] = [];
+  const asked: string[] = [];
+  let isRead = () => {};
+  let settled = Promise.resolve();
+  const context = {
+    ...{ host: "h", runtime, config: { defaults: { reportInterval: 10 } } },
+    conductor: { leaseSettled: () => settled, call: async (method: string) => void asked.push(method) },
+    metrics: { heartbeat: (arrived: boolean) => void beats.push(arrived) },
+  };
+  const heartbeat = new Heartbeat(context as never, { id: 1 } as never);
+  heartbeat.start();
+  onTestFinished(() => heartbeat.stop());
+  await runtime.advance(5_000);
+  expect([asked.length, heartbeat.connected]).toEqual([1, true]);
+
+  settled = new Promise((resolve) => {
+    isRead = resolve;
+  });
+  await runtime.advance(25_000);
+  expect([asked.length, beats, heartbeat.connected]).toEqual([1, [true, false], false]);
+  isRead();
+  await runtime.advance(5_000);
+  expect([asked.length, heartbeat.connected]).toEqual([2, true]);
+});
