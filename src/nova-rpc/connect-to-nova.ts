@@ -26,6 +26,12 @@ export interface NovaConnectOptions {
   readonly observer?: MessageObserver;
 }
 
+/**
+ * Milliseconds between two tries to connect at most, whatever `rabbit_interval_max` allows: the pauses of the library double, where
+ * nova-compute's grow by two seconds, and a host would be away for much longer than its broker.
+ */
+const MOST_PAUSE = 5_000;
+
 /** Connects to a Nova's broker and conductor, and keeps connected until it is closed. Returns at once; see `connected()`. */
 export function connectToNova(options: NovaConnectOptions): NovaConnection {
   return new NovaConnection(options);
@@ -56,7 +62,10 @@ export class NovaConnection implements ConductorConnection {
       address,
       connectionName: `nova-compute:${runtime.processes.pid}:${runtime.random.uuid()}`,
       heartbeat: rabbit.heartbeatTimeoutThreshold,
-      retry: { first: rabbit.rabbitRetryInterval * 1000, most: rabbit.rabbitIntervalMax * 1000 },
+      retry: {
+        first: rabbit.rabbitRetryInterval * 1000,
+        most: Math.max(rabbit.rabbitRetryInterval * 1000, Math.min(rabbit.rabbitIntervalMax * 1000, MOST_PAUSE)),
+      },
     });
     const topology = new Topology(rabbit);
     const scopes = new MessageScopes();

@@ -46,7 +46,11 @@ export const RABBIT_OPTIONS = {
     1,
     "Seconds from a lost connection to the first try to connect again.",
   ),
-  rabbit_interval_max: option(integer({ min: 1 }), 30, "Seconds between two tries at most."),
+  rabbit_interval_max: option(
+    integer({ min: 1 }),
+    30,
+    "Seconds between two tries at most; more than 5 only if rabbit_retry_interval is more.",
+  ),
   ssl: option(boolean, false, "Connect with TLS."),
   ssl_ca_file: option(text, "", "Certificates that the broker's is checked against; unset checks nothing."),
   ssl_cert_file: option(text, "", "This agent's certificate."),

@@ -71,6 +71,26 @@ describe("a connection that is lost, and comes back", () => {
     expect(asked.map(({ what }) => what)).toEqual(["InstanceFault.create"]);
   });
 
+  it.each([
+    [{}, { first: 1_000, most: 5_000 }],
+    [{ rabbitIntervalMax: 3 }, { first: 1_000, most: 3_000 }],
+    [{ rabbitRetryInterval: 8 }, { first: 8_000, most: 8_000 }],
+  ])("tries to connect again every few seconds, also after a long outage: %j", async (options, expected) => {
+    const runtime = createVirtualRuntime();
+    const asked: object[] = [];
+    const connection = connectToNova({
+      address: { hosts: [], username: "", password: "", virtualHost: "/", tls: null },
+      rabbit: { ...RABBIT, ...options },
+      runtime,
+      connectToBroker: ({ retry }) => {
+        asked.push(retry);
+        return new MemoryBroker().connect();
+      },
+    });
+    await connection.close();
+    expect(asked).toEqual([expected]);
+  });
+
   it("gives a call up after the time that it was given, which it names, however late it was sent", async () => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker().connect();
