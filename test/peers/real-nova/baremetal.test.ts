@@ -36,6 +36,7 @@ describe.skipIf(!hasPeer)("a real Ironic below it", () => {
   afterAll(async () => {
     await watch?.stop();
     await Promise.all([...agents.values()].map((agent) => agent.stop()));
+    await Promise.all([...agents.keys()].map((host) => cloud().retire(host)));
     await ironic?.stop();
   });
 
