@@ -19,8 +19,23 @@ const NEEDED = [
   "/usr/sbin/mariadbd",
   "/usr/lib/rabbitmq/bin/rabbitmq-server",
 ];
+/** The root of another release of Debian, whose Nova is taken; `/`: this machine's. */
+const ROOT = process.env.REAL_NOVA_ROOT ?? "/";
+/**
+ * Goes into it, for one command and what that starts: mounts are nobody else's, and go with the last of them. The peer and its
+ * folders are at the same paths there. `$0` is the root, `$1` and `$2` are those, the rest is the command.
+ */
+const ENTER = `
+mkdir -p "$0$1" "$0$2" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" &&
+  mount --bind "$1" "$0$1" && mount --bind "$2" "$0$2" || exit 1
+root=$0; shift 2; exec chroot "$root" "$@"
+`;
+const INTO_ROOT =
+  ROOT === "/"
+    ? []
+    : ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/bash", "-c", ENTER, ROOT, PEER, tmpdir()];
 const HOW_TO_INSTALL =
-  "the real Nova is not installed; on Debian: apt-get install python3-nova nova-api nova-conductor nova-scheduler " +
+  `the real Nova is not installed in ${ROOT}; on Debian: apt-get install python3-nova nova-api nova-conductor nova-scheduler ` +
   "placement-api uwsgi-core uwsgi-plugin-python3 rabbitmq-server mariadb-server python3-pymysql bc; " +
   "without starting its services: /usr/sbin/policy-rc.d has to say 101 meanwhile";
 /** MariaDB, RabbitMQ, a stand-in for Identity, Placement, the Compute API, Image. The peer has no others. */
@@ -69,7 +84,7 @@ export class ControlPlane {
     if (kept !== undefined) {
       return ControlPlane.at(kept);
     }
-    if (!NEEDED.every((path) => existsSync(path))) {
+    if (!NEEDED.every((path) => existsSync(join(ROOT, path)))) {
       throw new Error(HOW_TO_INSTALL);
     }
     await refuseTakenPorts();
@@ -125,7 +140,7 @@ export class ControlPlane {
     try {
       const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...CONFIGURATION, ...environment };
       // What it starts in the background goes on without it; itself, it starts nothing more once we have ended.
-      const child = spawn("/usr/bin/setpriv", ["--pdeathsig", "KILL", program, ...args], {
+      const child = spawn("/usr/bin/setpriv", ["--pdeathsig", "KILL", ...INTO_ROOT, program, ...args], {
         stdio: ["ignore", file.fd, file.fd],
         env,
       });
