@@ -5,7 +5,9 @@ import { FLAVOR_ROUTES } from "./flavors/routes.js";
 import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
 import { KEYPAIR_ROUTES } from "./keypairs/routes.js";
 import { MIGRATION_ROUTES } from "./migrations/routes.js";
+import { NETWORK_ROUTES } from "./networks/routes.js";
 import { QUOTA_ROUTES } from "./quotas/routes.js";
+import { SECURITY_GROUP_ROUTES } from "./security-groups/routes.js";
 import { SERVER_GROUP_ROUTES } from "./server-groups/routes.js";
 import { SERVER_ROUTES } from "./servers/routes.js";
 import { AVAILABILITY_ZONE_ROUTES } from "./services/availability-zones.js";
@@ -21,6 +23,8 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...HYPERVISOR_ROUTES,
   ...KEYPAIR_ROUTES,
   ...MIGRATION_ROUTES,
+  ...NETWORK_ROUTES,
+  ...SECURITY_GROUP_ROUTES,
   ...QUOTA_ROUTES,
   ...SERVER_GROUP_ROUTES,
   ...GONE_ROUTES,

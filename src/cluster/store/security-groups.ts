@@ -76,6 +76,11 @@ export class SecurityGroups {
       : this.#groups.many("project_id = ? ORDER BY id", projectId);
   }
 
+  /** Of that name, which several may have. */
+  named(projectId: string, name: string): readonly SecurityGroup[] {
+    return this.#groups.many("project_id = ? AND name = ? ORDER BY id", projectId, name);
+  }
+
   count(projectId: string): number {
     return this.#count("security_groups", projectId);
   }

@@ -1,4 +1,5 @@
 import type { DestinationFailure, Flavor, RetryInfo, Selection } from "../../records/index.js";
+import type { RequestedPort } from "./ports.js";
 
 /**
  * Work that the API, or an agent, has handed to the conductor. Stored in the transaction that acknowledges the request and
@@ -16,6 +17,9 @@ export type Task =
       /** API 2.74: only this one, if it passes the filters. */
       readonly requestedHost?: string;
       readonly requestedNode?: string;
+      /** What it is given of the network when it is placed, and the groups (uuids) of ports that are made; absent: none. */
+      readonly ports?: readonly RequestedPort[];
+      readonly securityGroups?: readonly string[];
       readonly alternates?: readonly Selection[];
       readonly retry?: RetryInfo;
       readonly reason?: string;

@@ -14,7 +14,12 @@ import {
   FlavorAccessNotFound,
   FlavorExists,
   FlavorIdExists,
+  InvalidIpForNetwork,
+  IpAddressGenerationFailure,
+  IpAddressInUse,
   KeyPairExists,
+  PortInUse,
+  PortNotFound,
 } from "../../store/store-errors.js";
 import { badRequest, conflict, type Fault, notFound } from "./fault.js";
 
@@ -40,6 +45,15 @@ export function storeFault(error: unknown): Fault | undefined {
   }
   if (error instanceof AggregateNameExists || error instanceof AggregateHostExists) {
     return conflict(error.message);
+  }
+  if (error instanceof PortNotFound) {
+    return notFound(error.message);
+  }
+  if (error instanceof PortInUse || error instanceof IpAddressInUse) {
+    return conflict(error.message);
+  }
+  if (error instanceof InvalidIpForNetwork || error instanceof IpAddressGenerationFailure) {
+    return badRequest(error.message);
   }
   if (error instanceof InvalidParameters) {
     return badRequest(error.message);

@@ -8,15 +8,9 @@ import type { CreateBody } from "./create-schema.js";
 type Server = CreateBody["server"];
 
 /** Refuses what a valid request may ask for and this cluster does not have. @throws {Fault} 400 */
-export function refuseUnsupported(call: Call, body: CreateBody, count: number): void {
+export function refuseUnsupported(body: CreateBody, count: number): void {
   const { server } = body;
   refuseBlockDevices(server);
-  refuseNetworks(server.networks);
-  for (const { name } of server.security_groups ?? []) {
-    if (name !== undefined && name !== "default") {
-      throw badRequest(`Security group ${name} not found for project ${call.credentials.projectId}.`);
-    }
-  }
   refuseCertificates(server.trusted_image_certificates);
   if (server.hostname !== undefined && count > 1) {
     throw badRequest("Unable to allocate a single hostname to multiple instances");
@@ -75,17 +69,6 @@ function refuseBlockDevices({ imageRef, block_device_mapping: old = [], block_de
       "Block Device Mapping is Invalid: this cloud has no Block Storage service. Leave block devices out and boot from an image.",
     );
   }
-}
-
-function refuseNetworks(networks: Server["networks"]): void {
-  const [first] = typeof networks === "string" ? [] : (networks ?? []);
-  if (!first) {
-    return;
-  }
-  if (first.port) {
-    throw badRequest(`Port id ${first.port} could not be found.`);
-  }
-  throw badRequest(`Network ${first.uuid ?? ""} could not be found.`);
 }
 
 /** The guest's host name that Nova makes of a display name. */

@@ -49,6 +49,7 @@ interface NetworkRequest {
   readonly uuid?: string;
   readonly port?: string | null;
   readonly fixed_ip?: string;
+  readonly tag?: string;
 }
 
 function network(tagged: boolean, uuid: Schema): Schema {

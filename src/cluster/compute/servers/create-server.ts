@@ -16,6 +16,7 @@ import { chosenGroup, chosenKey, hostnameFor, refuseUnsupported } from "./create
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
+import { networkMark, type WantedNetworks, wantedNetworks } from "./network/requested-networks.js";
 import { refuseUnhonoured } from "./unhonoured-specs.js";
 import { diskConfigWith, shownWishes, wishedChanges } from "./user-wishes.js";
 
@@ -31,7 +32,7 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   const { server } = body;
   const count = readCount(server);
   const destination = readDestination(deps, call, server);
-  refuseUnsupported(call, body, count);
+  refuseUnsupported(body, count);
   const flavor = readFlavor(deps, call, server);
   const { imageRef, imageProperties } = readImage(deps, call, server, flavor);
   refuseUnhonoured(flavor, imageProperties);
@@ -41,8 +42,10 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   }
   const key = chosenKey(deps, call.credentials.userId, server.key_name ?? null);
   const group = chosenGroup(deps, call, body);
+  const networks = wantedNetworks(deps.store, call, { projectId, server, count });
   const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-  const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count, key, group };
+  const image = { imageRef, imageProperties };
+  const draft = { server, flavor, ...image, projectId, reservationId, destination, count, key, group, networks };
   const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
   deps.store.transaction(() => {
     for (const instance of instances) {
@@ -64,6 +67,7 @@ interface Draft {
   readonly count: number;
   readonly key: ReturnType<typeof chosenKey>;
   readonly group: ServerGroup | null;
+  readonly networks: WantedNetworks;
 }
 
 function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void {
@@ -84,7 +88,9 @@ function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, dr
   if (draft.group !== null) {
     store.serverGroups.addMember(draft.group.id, instanceUuid, instance.userId);
   }
-  store.tasks.add({ kind: "build_instances", instanceUuid, requestId: call.requestId, ...wanted });
+  const networks = draft.networks.ports.length === 0 ? {} : draft.networks;
+  const ofRequest = { instanceUuid, requestId: call.requestId };
+  store.tasks.add({ kind: "build_instances", ...ofRequest, ...wanted, ...networks });
 }
 
 function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft, index: number): Instance {
@@ -110,7 +116,7 @@ function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     ...draft.key,
     ...wishedChanges(server),
     ...diskConfigWith(draft.imageProperties, server, draft.imageRef),
-    systemMetadata: withImageProperties({}, draft.imageProperties),
+    systemMetadata: withImageProperties(networkMark(draft.networks), draft.imageProperties),
   };
   return { ...newInstance(given), id: 0, createdAt: clock.now() };
 }

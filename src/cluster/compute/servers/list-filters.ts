@@ -1,6 +1,8 @@
 import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
 import { parseIsoTime } from "../../http/times.js";
+import { addressText } from "../../store/flat-subnet.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
+import type { Store } from "../../store/store.js";
 import type { Call } from "../api/call.js";
 import { badRequest, Fault } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
@@ -42,14 +44,14 @@ const SINCE: readonly (readonly [from: number, names: readonly string[]])[] = [
   ],
 ];
 
-type Judge = (instance: Instance, value: string) => boolean;
+type Judge = (instance: Instance, value: string, store: Store) => boolean;
 
 const tagsOf = (value: string): string[] => value.split(",");
 
 /** Filters that the state of record doesn't know. */
 const JUDGES: Readonly<Record<string, Judge>> = {
   reservation_id: (instance, value) => instance.reservationId === value,
-  ip: () => false,
+  ip: ({ uuid }, value, { ports }) => ports.ofDevice(uuid).some(({ address }) => addressText(address).includes(value)),
   ip6: () => false,
   tags: ({ tags }, value) => tagsOf(value).every((tag) => tags.includes(tag)),
   "tags-any": ({ tags }, value) => tagsOf(value).some((tag) => tags.includes(tag)),
@@ -71,7 +73,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
 };
 
 /** @param rule the policy for servers of all projects @throws {Fault} 400, 403 */
-export function readFilters(call: Call, rule: string): ServerFilters {
+export function readFilters(call: Call, store: Store, rule: string): ServerFilters {
   const allowed = new Set([...ANYBODY, ...SINCE.flatMap(([from, names]) => (call.version >= from ? names : []))]);
   const get = (name: string): string | undefined =>
     call.isAdmin || allowed.has(name) ? call.query.get(name) : undefined;
@@ -88,7 +90,7 @@ export function readFilters(call: Call, rule: string): ServerFilters {
   };
   const predicates = Object.entries(JUDGES).flatMap(([name, judge]) => {
     const value = get(name);
-    return value === undefined ? [] : [(instance: Instance) => judge(instance, value)];
+    return value === undefined ? [] : [(instance: Instance) => judge(instance, value, store)];
   });
   const name = get("name") ?? get("display_name");
   return {

@@ -18,7 +18,7 @@ export async function listServers(deps: ComputeDeps, detail: boolean, call: Call
   const rule = `os_compute_api:servers:${detail ? "detail" : "index"}`;
   call.checkQuery(LIST_QUERY);
   requireReader(call, rule);
-  const filters = readFilters(call, `${rule}:get_all_tenants`);
+  const filters = readFilters(call, deps.store, `${rule}:get_all_tenants`);
   const page = readPage(call);
   const sort = readSort(call);
   const turns = new Turns(deps);

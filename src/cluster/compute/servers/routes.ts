@@ -8,6 +8,8 @@ import { findServer } from "./find-server.js";
 import { INSTANCE_ACTION_ROUTES } from "./instance-actions.js";
 import { listServers } from "./list-servers.js";
 import { METADATA_ROUTES } from "./metadata.js";
+import { ADDRESS_ROUTES } from "./network/addresses.js";
+import { INTERFACE_ROUTES } from "./network/interfaces.js";
 import { ServerView } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
 import { updateServer } from "./update-server.js";
@@ -30,5 +32,7 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
   ...INSTANCE_ACTION_ROUTES,
   ...METADATA_ROUTES,
   ...TAG_ROUTES,
+  ...ADDRESS_ROUTES,
+  ...INTERFACE_ROUTES,
   ...ATTACHMENT_ROUTES,
 ];

@@ -1,10 +1,12 @@
 import { type Instance, type Service, sizesForApi } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../../http/times.js";
+import type { Port } from "../../store/ports.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { isUp } from "../services/service-status.js";
 import type { FoundServer } from "./find-server.js";
+import { addressesOf } from "./network/addresses.js";
 import { serverStatus } from "./server-status.js";
 import { shownWishes } from "./user-wishes.js";
 
@@ -18,6 +20,8 @@ export class ServerView {
   readonly #deps: ComputeDeps;
   readonly #call: Call;
   readonly #services = new Map<string, Service | null>();
+  /** Names of security groups by their uuids. */
+  readonly #groupNames = new Map<string, string>();
 
   constructor(deps: ComputeDeps, call: Call) {
     this.#deps = deps;
@@ -32,6 +36,7 @@ export class ServerView {
   detail({ instance, building }: FoundServer, { groups = true }: { readonly groups?: boolean } = {}): JsonObject {
     const { version, links } = this.#call;
     const status = serverStatus(instance);
+    const ports = building ? [] : this.#deps.store.ports.ofDevice(instance.uuid);
     return {
       id: instance.uuid,
       name: instance.displayName,
@@ -44,7 +49,8 @@ export class ServerView {
       flavor: this.#flavor(instance),
       created: isoSeconds(instance.createdAt),
       updated: isoSeconds(instance.updatedAt ?? instance.createdAt),
-      addresses: {},
+      addresses: addressesOf(ports, { extended: true }),
+      ...this.#securityGroups(ports),
       ...shownWishes(instance),
       links: links.pair(`servers/${instance.uuid}`),
       ...(WITH_FAULT.includes(status) && !building ? this.#fault(instance.uuid) : {}),
@@ -70,6 +76,18 @@ export class ServerView {
         ? { pinned_availability_zone: this.#deps.store.requests.spec(instance.uuid)?.availabilityZone ?? null }
         : {}),
     };
+  }
+
+  #securityGroups(ports: readonly Port[]): JsonObject {
+    const groups = [...new Set(ports.flatMap(({ securityGroups }) => securityGroups))];
+    const shown = groups.map((uuid) => ({ name: this.#groupName(uuid) }));
+    return shown.length === 0 ? {} : { security_groups: shown };
+  }
+
+  #groupName(uuid: string): string {
+    const name = this.#groupNames.get(uuid) ?? (this.#deps.store.securityGroups.get(uuid)?.name || uuid);
+    this.#groupNames.set(uuid, name);
+    return name;
   }
 
   #image({ imageRef }: Instance): Json {

@@ -6,6 +6,7 @@ import { carryOutDelete } from "./acknowledged-delete.js";
 import { finishEvent } from "./action-event.js";
 import { addFault, endOperation, messageOf, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
+import { givePorts, NetworkNotAllocated } from "./give-ports.js";
 import { serverGroupOf } from "./server-group.js";
 import { CONDUCTOR_HOST, type TaskDeps } from "./task-deps.js";
 
@@ -41,16 +42,38 @@ async function scheduleAndBuild(deps: TaskDeps, task: BuildTask, context: TaskCo
     });
     return;
   }
-  const handedOver = store.transaction(() => {
-    if (!placeInCell1(deps, task, destination)) {
-      return false;
-    }
-    castBuild(deps, task, destination, firstAttempt(deps, task, destination.selection));
-    context.finish();
-    return true;
-  });
-  if (!handedOver) {
+  if (!(await handOver(deps, task, destination, context))) {
     await release(deps, task);
+  }
+}
+
+/** False: nobody wants it any more. What cannot be given what it was to have of the network ends in cell0. */
+async function handOver(
+  deps: TaskDeps,
+  task: BuildTask,
+  destination: Destination,
+  context: TaskContext,
+): Promise<boolean> {
+  const { store } = deps;
+  try {
+    return store.transaction(() => {
+      if (!placeInCell1(deps, task, destination)) {
+        return false;
+      }
+      castBuild(deps, task, destination, firstAttempt(deps, task, destination.selection));
+      context.finish();
+      return true;
+    });
+  } catch (error) {
+    if (!(error instanceof NetworkNotAllocated)) {
+      throw error;
+    }
+    await release(deps, task);
+    store.transaction(() => {
+      buryInCell0(deps, task, error);
+      context.finish();
+    });
+    return true;
   }
 }
 
@@ -82,6 +105,7 @@ function placeInCell1({ store }: TaskDeps, task: BuildTask, { selection }: Desti
     taskRequestId: task.requestId,
     availabilityZone: service?.availabilityZone ?? request.instance.availabilityZone,
   });
+  givePorts(store, task, request.projectId);
   store.mappings.mapInstance(task.instanceUuid, request.projectId, "cell1");
   startCreateAction(store, task, request);
   return true;

@@ -7,12 +7,12 @@ import { FLAT_NETWORK } from "../flat/flat-network.js";
 /** What each network of a guest is made of on a host with Open vSwitch. */
 const VIF_DETAILS = { port_filter: true, connectivity: "l2", bridge_name: "br-int", datapath_type: "system" };
 
-/** Where the server is the port is bound; it works when that host has connected it. */
-function portStatus({ host, pluggedOn }: Pick<Port, "host" | "pluggedOn">): "ACTIVE" | "DOWN" {
-  return host !== null && pluggedOn.includes(host) ? "ACTIVE" : "DOWN";
+/** Where the server is the port is bound, and works. */
+export function portStatus({ host }: Pick<Port, "host">): "ACTIVE" | "DOWN" {
+  return host === null ? "DOWN" : "ACTIVE";
 }
 
-const fixedIps = ({ address }: Pick<Port, "address">) => [
+export const fixedIps = ({ address }: Pick<Port, "address">) => [
   { subnet_id: FLAT_NETWORK.subnetId, ip_address: addressText(address) },
 ];
 

@@ -1,12 +1,11 @@
 import { isoSeconds } from "../../http/times.js";
-import { DEFAULT_GROUP, type SecurityGroup } from "../../store/security-groups.js";
+import type { SecurityGroup } from "../../store/security-groups.js";
 import type { NetworkCall } from "../api/call.js";
-import { NetworkFault } from "../api/fault.js";
 import type { Input } from "../api/input.js";
 import { type Attributes, view } from "../api/listing.js";
 import { enforce } from "../api/policy.js";
 import type { Resource } from "../api/resource-routes.js";
-import { QUOTAS, refuseOverQuota } from "../info/quotas.js";
+import { changeGroup, newGroup, removeGroup } from "./change-group.js";
 import { RULE } from "./rule-view.js";
 
 const GROUP: Attributes<SecurityGroup> = {
@@ -38,13 +37,7 @@ export const SECURITY_GROUPS: Resource<SecurityGroup> = {
   find: ({ store }, id) => store.securityGroups.get(id) ?? undefined,
   create: createGroup,
   update: { rule: "update_security_group", change: updateGroup },
-  remove: ({ store, isAdmin }, { uuid, name }) => {
-    if (name === DEFAULT_GROUP && !isAdmin) {
-      const text = "Insufficient rights for removing default security group.";
-      throw new NetworkFault(409, "SecurityGroupCannotRemoveDefault", text);
-    }
-    store.securityGroups.destroy(uuid);
-  },
+  remove: ({ store, isAdmin }, group) => removeGroup(store, group, isAdmin),
 };
 
 /** Who looks at groups finds the one that the own project has; as in Neutron, administrators' lists make no other's. */
@@ -66,9 +59,7 @@ function createGroup(call: NetworkCall, input: Input): SecurityGroup {
   };
   input.end();
   enforce(caller, "create_security_group", projectId);
-  store.securityGroups.ensureDefault(projectId);
-  refuseOverQuota("security_group", store.securityGroups.count(projectId), QUOTAS.security_group);
-  return store.securityGroups.create(facts);
+  return newGroup(store, facts);
 }
 
 function updateGroup({ store }: NetworkCall, group: SecurityGroup, input: Input): SecurityGroup {
@@ -76,13 +67,9 @@ function updateGroup({ store }: NetworkCall, group: SecurityGroup, input: Input)
   const description = input.text("description");
   const stateful = input.flag("stateful");
   input.end();
-  if (name !== undefined && (group.name === DEFAULT_GROUP || name === DEFAULT_GROUP) && name !== group.name) {
-    throw new NetworkFault(409, "SecurityGroupCannotUpdateDefault", "Updating default security group not allowed.");
-  }
-  store.securityGroups.update(group, {
+  return changeGroup(store, group, {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
     ...(stateful === undefined ? {} : { stateful }),
   });
-  return store.securityGroups.get(group.uuid) ?? group;
 }

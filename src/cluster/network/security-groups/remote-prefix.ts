@@ -32,6 +32,6 @@ function networkOf(address: number, prefix: number): number {
   return Math.floor(address / size) * size;
 }
 
-function isIpV6(text: string): boolean {
+export function isIpV6(text: string): boolean {
   return text.includes(":") && URL.canParse(`http://[${text}]/`);
 }

@@ -47,7 +47,11 @@ const SERVERS: readonly Door[] = [
   door("member", "PUT", "/servers/{server}/tags/a"),
   door("member", "DELETE", "/servers/{server}/tags/a"),
   door("reader", "GET", "/servers/{server}/ips"),
+  door("reader", "GET", "/servers/{server}/ips/private"),
   door("reader", "GET", "/servers/{server}/os-interface"),
+  door("reader", "GET", `/servers/{server}/os-interface/${CIRROS}`),
+  door("member", "POST", "/servers/{server}/os-interface", { interfaceAttachment: {} }),
+  door("member", "DELETE", `/servers/{server}/os-interface/${CIRROS}`),
   door("reader", "GET", "/servers/{server}/os-volume_attachments"),
   door("reader", "GET", "/servers/{server}/os-security-groups"),
   door("admin", "GET", "/servers/{server}/migrations"),
@@ -81,6 +85,8 @@ const ACTIONS: readonly Door[] = [
   action("member", { shelve: null }),
   action("admin", { shelveOffload: null }),
   action("member", { unshelve: null }),
+  action("member", { addSecurityGroup: { name: "default" } }),
+  action("member", { removeSecurityGroup: { name: "default" } }),
   action("member", { restore: null }),
   action("member", { forceDelete: null }),
 ];
@@ -139,4 +145,30 @@ const DEPLOYMENT: readonly Door[] = [
   door("member", "DELETE", "/os-server-groups/{group}"),
 ];
 
-export const DOORS: readonly Door[] = [...SERVERS, ...ACTIONS, ...FLAVORS, ...DEPLOYMENT];
+/** Of the last microversion that has them. */
+function proxy(level: Level, method: string, path: string, body?: unknown): Door {
+  return door(level, method, path, body, 35);
+}
+
+const PROXIES: readonly Door[] = [
+  ...["os-networks", "os-tenant-networks"].flatMap((name) => [
+    proxy("reader", "GET", `/${name}`),
+    proxy("reader", "GET", `/${name}/${CIRROS}`),
+    proxy("nobody", "POST", `/${name}`, { network: {} }),
+    proxy("nobody", "DELETE", `/${name}/${CIRROS}`),
+  ]),
+  proxy("reader", "GET", "/os-floating-ips"),
+  proxy("reader", "GET", "/os-floating-ips/1"),
+  proxy("member", "POST", "/os-floating-ips", {}),
+  proxy("member", "DELETE", "/os-floating-ips/1"),
+  proxy("reader", "GET", "/os-floating-ip-pools"),
+  proxy("reader", "GET", "/os-security-groups"),
+  proxy("member", "POST", "/os-security-groups", { security_group: { name: "web", description: "" } }),
+  proxy("reader", "GET", `/os-security-groups/${CIRROS}`),
+  proxy("member", "PUT", `/os-security-groups/${CIRROS}`, { security_group: { name: "web", description: "" } }),
+  proxy("member", "DELETE", `/os-security-groups/${CIRROS}`),
+  proxy("member", "POST", "/os-security-group-rules", { security_group_rule: { parent_group_id: CIRROS } }),
+  proxy("member", "DELETE", `/os-security-group-rules/${CIRROS}`),
+];
+
+export const DOORS: readonly Door[] = [...SERVERS, ...ACTIONS, ...FLAVORS, ...DEPLOYMENT, ...PROXIES];

@@ -3,6 +3,7 @@ import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
+import { addSecurityGroup, removeSecurityGroup } from "../network/security-group-actions.js";
 import { createImage } from "./create-image.js";
 import { confirmResize, revertResize } from "./end-resize.js";
 import { evacuate } from "./evacuate.js";
@@ -48,6 +49,8 @@ const ACTIONS: readonly ServerAction[] = [
   shelveOffload,
   unshelve,
   createImage,
+  addSecurityGroup,
+  removeSecurityGroup,
   restore,
   forceDelete,
 ];

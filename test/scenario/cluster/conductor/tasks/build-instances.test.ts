@@ -47,6 +47,38 @@ describe("6.1 build", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
+  it("row 3: the instance has its ports from the write on that makes it", async () => {
+    await bench.host("devstack1");
+    const { securityGroups, ports } = bench.store;
+    const group = securityGroups.ensureDefault("project").uuid;
+    const uuid = bench.request({ ports: [{}, { address: "10.0.0.9", tag: "nic" }], securityGroups: [group] });
+    await bench.run();
+    expect(ports.ofDevice(uuid)).toMatchObject([
+      { securityGroups: [group], tag: null, host: null, projectId: bench.instance(uuid)?.projectId },
+      { securityGroups: [group], tag: "nic" },
+    ]);
+  });
+
+  it.each(["a port that another server has", "a group that is gone"])(
+    "row 3, %s: as without candidates",
+    async (what) => {
+      await bench.host("devstack1");
+      const gone = "c0ffee00-0000-4000-8000-000000000099";
+      const wanted = what.startsWith("a port") ? { ports: [{ port: gone }] } : { ports: [{}], securityGroups: [gone] };
+      const uuid = bench.request(wanted);
+      await bench.run();
+      expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null, host: null });
+      expect(bench.store.mappings.instance(uuid)?.cell).toBe("cell0");
+      expect(bench.store.instances.fault(uuid)?.message).toMatch(
+        /^Build of instance .* aborted: .*(not be found|not exist)/,
+      );
+      expect(await bench.held(uuid)).toEqual({});
+      expect(bench.store.ports.list()).toEqual([]);
+      expect(bench.casts).toEqual([]);
+      expect(bench.store.tasks.pending()).toEqual([]);
+    },
+  );
+
   it("row 2, no candidates: the instance is buried in cell0 with the reason, and holds nothing", async () => {
     const uuid = bench.request();
     await bench.run();

@@ -1,0 +1,109 @@
+import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
+import { addressOf, isInPool } from "../../../store/flat-subnet.js";
+import type { RequestedPort } from "../../../store/ports.js";
+import type { Store } from "../../../store/store.js";
+import type { Call } from "../../api/call.js";
+import { badRequest, conflict } from "../../api/fault.js";
+import type { CreateBody } from "../create-schema.js";
+import { findGroup } from "./find-group.js";
+
+type Server = CreateBody["server"];
+type NetworkRequest = Exclude<Server["networks"], string | undefined>[number];
+
+/** What a server is to have of the network when it is placed. */
+export interface WantedNetworks {
+  readonly ports: readonly RequestedPort[];
+  /** Uuids; of ports that are made for the server. */
+  readonly securityGroups: readonly string[];
+}
+
+/** The only network, unless the request says `none`; before 2.37 it may say nothing of networks. @throws {Fault} 400, 409 */
+export function wantedNetworks(
+  store: Store,
+  call: Call,
+  { projectId, server, count }: { readonly projectId: string; readonly server: Server; readonly count: number },
+): WantedNetworks {
+  const { networks = "auto" } = server;
+  const requests = typeof networks === "string" ? [] : networks;
+  const ports = requests.map((request) => wantedPort(store, call, request));
+  refuseTwice(requests);
+  if (count > 1 && ports.some(({ port }) => port !== undefined)) {
+    throw badRequest(
+      "Unable to launch multiple instances with a single configured port ID. Please launch your instance one by one with different ports.",
+    );
+  }
+  if (count > 1 && ports.some(({ address }) => address !== undefined)) {
+    throw badRequest("max_count cannot be greater than 1 if an fixed_ip is specified.");
+  }
+  const securityGroups = wantedGroups(store, projectId, server.security_groups);
+  return networks === "none"
+    ? { ports: [], securityGroups: [] }
+    : { ports: ports.length === 0 ? [{}] : ports, securityGroups };
+}
+
+/** Nova's mark of a server that has ports, in its system metadata. */
+export function networkMark({ ports }: WantedNetworks): Readonly<Record<string, string>> {
+  return ports.length === 0 ? {} : { network_allocated: "True" };
+}
+
+function wantedGroups(store: Store, projectId: string, asked: Server["security_groups"]): readonly string[] {
+  const names = asked?.map(({ name = "default" }) => name) ?? ["default"];
+  return [...new Set(names)].map((name) => {
+    const group = findGroup(store, projectId, name);
+    if (!group) {
+      throw badRequest(`Security group ${name} not found for project ${projectId}.`);
+    }
+    return group.uuid;
+  });
+}
+
+function wantedPort(store: Store, call: Call, request: NetworkRequest): RequestedPort {
+  const { uuid, port, fixed_ip: address, tag } = request;
+  const named = tag === undefined ? {} : { tag };
+  if (port) {
+    if (address !== undefined) {
+      throw badRequest(
+        `Specified Fixed IP '${address}' cannot be used with port '${port}': the two cannot be specified together.`,
+      );
+    }
+    return { port: freePort(store, call, port), ...named };
+  }
+  if (uuid === undefined) {
+    throw badRequest("Bad network format: missing 'uuid'");
+  }
+  if (uuid.toLowerCase() !== FLAT_NETWORK.id) {
+    throw badRequest(`Network ${uuid} could not be found.`);
+  }
+  return { ...(address === undefined ? {} : { address: freeAddress(store, address) }), ...named };
+}
+
+/** The uuid of a port that the caller sees and no server has. @throws {Fault} 400, 409 */
+export function freePort(store: Store, call: Call, id: string): string {
+  const port = store.ports.get(id.toLowerCase());
+  if (!port || !(call.isAdmin || port.projectId === call.credentials.projectId)) {
+    throw badRequest(`Port id ${id} could not be found.`);
+  }
+  if (port.deviceId !== "") {
+    throw conflict(`Port ${id} is still in use.`);
+  }
+  return port.uuid;
+}
+
+function freeAddress(store: Store, text: string): string {
+  const address = addressOf(text);
+  if (address === undefined || !isInPool(address)) {
+    throw badRequest(`Fixed IP ${text} is not a valid ip address for network ${FLAT_NETWORK.id}.`);
+  }
+  const port = store.ports.withAddress(address);
+  if (port) {
+    throw badRequest(`Fixed IP address ${text} is already in use on instance ${port.deviceId || "None"}.`);
+  }
+  return text;
+}
+
+function refuseTwice(requests: readonly NetworkRequest[]): void {
+  const given = requests.flatMap(({ port, fixed_ip: address }) => [port, address].filter((one) => one));
+  if (new Set(given).size < given.length) {
+    throw badRequest("Duplicate networks: a port, or a fixed IP, is asked for twice.");
+  }
+}

@@ -1,0 +1,76 @@
+import { isObject } from "../../../http/json.js";
+import type { Port } from "../../../store/ports.js";
+import type { SecurityGroup } from "../../../store/security-groups.js";
+import type { Answer, Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { badRequest, notFound } from "../../api/fault.js";
+import { requireMember } from "../../api/policy.js";
+import { anyBody, type ServerAction } from "../actions/server-action.js";
+import { findInstance } from "../find-server.js";
+import { findGroup } from "./find-group.js";
+
+export const addSecurityGroup: ServerAction = {
+  name: "addSecurityGroup",
+  schema: anyBody("addSecurityGroup"),
+  run: (deps, call) =>
+    change(deps, call, "addSecurityGroup", ({ uuid }, ports) =>
+      ports.map((port) => [port, [...new Set([...port.securityGroups, uuid])]]),
+    ),
+};
+
+export const removeSecurityGroup: ServerAction = {
+  name: "removeSecurityGroup",
+  schema: anyBody("removeSecurityGroup"),
+  run: (deps, call) =>
+    change(deps, call, "removeSecurityGroup", ({ uuid, name }, ports, instanceUuid) => {
+      const having = ports.filter(({ securityGroups }) => securityGroups.includes(uuid));
+      if (having.length === 0) {
+        throw notFound(`Security group ${name} not associated with the instance ${instanceUuid}`);
+      }
+      return having.map((port) => [port, port.securityGroups.filter((one) => one !== uuid)]);
+    }),
+};
+
+type Changed = readonly (readonly [port: Port, groups: readonly string[]])[];
+
+function change(
+  deps: ComputeDeps,
+  call: Call,
+  action: "addSecurityGroup" | "removeSecurityGroup",
+  changed: (group: SecurityGroup, ports: readonly Port[], instanceUuid: string) => Changed,
+): Answer {
+  const { store } = deps;
+  const name = nameIn(call, action);
+  const { uuid, projectId } = findInstance(deps, call);
+  requireMember(call, `os_compute_api:os-security-groups:${action === "addSecurityGroup" ? "add" : "remove"}`);
+  const own = call.credentials.projectId ?? projectId;
+  const group = findGroup(store, own, name);
+  if (!group) {
+    throw notFound(`Security group ${name} is not found for project ${own}`);
+  }
+  const ports = store.ports.ofDevice(uuid);
+  if (ports.length === 0) {
+    throw notFound(`instance_id ${uuid} could not be found as device id on any ports`);
+  }
+  for (const [port, securityGroups] of changed(group, ports, uuid)) {
+    store.ports.update(port.uuid, { securityGroups });
+  }
+  return { status: 202 };
+}
+
+/** @throws {Fault} 400 */
+function nameIn(call: Call, action: string): string {
+  const body = call.json();
+  const given = isObject(body) ? body[action] : undefined;
+  if (!isObject(given)) {
+    throw badRequest("Missing parameter dict");
+  }
+  if (given.name === undefined) {
+    throw badRequest("Security group not specified");
+  }
+  const name = String(given.name ?? "").trim();
+  if (name === "") {
+    throw badRequest("Security group name cannot be empty");
+  }
+  return name;
+}

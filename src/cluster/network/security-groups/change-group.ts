@@ -1,0 +1,39 @@
+import { DEFAULT_GROUP, type SecurityGroup } from "../../store/security-groups.js";
+import type { Store } from "../../store/store.js";
+import { NetworkFault } from "../api/fault.js";
+import { QUOTAS, refuseOverQuota } from "../info/quotas.js";
+
+/** @throws {NetworkFault} 409 {@link SecurityGroupDefaultExists} */
+export function newGroup(
+  { securityGroups, transaction }: Store,
+  facts: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean },
+): SecurityGroup {
+  return transaction(() => {
+    securityGroups.ensureDefault(facts.projectId);
+    refuseOverQuota("security_group", securityGroups.count(facts.projectId), QUOTAS.security_group);
+    return securityGroups.create(facts);
+  });
+}
+
+/** @throws {NetworkFault} 409 */
+export function changeGroup(
+  { securityGroups }: Store,
+  group: SecurityGroup,
+  changes: Partial<Pick<SecurityGroup, "name" | "description" | "stateful">>,
+): SecurityGroup {
+  const { name = group.name } = changes;
+  if (name !== group.name && [name, group.name].includes(DEFAULT_GROUP)) {
+    throw new NetworkFault(409, "SecurityGroupCannotUpdateDefault", "Updating default security group not allowed.");
+  }
+  securityGroups.update(group, changes);
+  return securityGroups.get(group.uuid) ?? group;
+}
+
+/** @throws {NetworkFault} 409 {@link SecurityGroupInUse} */
+export function removeGroup({ securityGroups }: Store, { uuid, name }: SecurityGroup, isAdmin: boolean): void {
+  if (name === DEFAULT_GROUP && !isAdmin) {
+    const text = "Insufficient rights for removing default security group.";
+    throw new NetworkFault(409, "SecurityGroupCannotRemoveDefault", text);
+  }
+  securityGroups.destroy(uuid);
+}

@@ -1,0 +1,388 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Instance } from "../../../../src/records/index.js";
+import { ApiWorld, CIRROS, type Reply } from "../../../unit/cluster/compute/api-world.js";
+
+const NETWORK = "c0ffee00-0000-4000-8000-000000000010";
+
+let world: ApiWorld;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.host("devstack1");
+});
+
+function ask(method: string, path: string, body?: unknown, version = 35): Promise<Reply> {
+  return world.ask({ method, url: `/compute/v2.1${path}`, body, version });
+}
+
+function create(server: Record<string, unknown>, version = 42, more: Record<string, unknown> = {}): Promise<Reply> {
+  const whole = { name: "vm1", flavorRef: "1", imageRef: CIRROS, ...server };
+  return ask("POST", "/servers", { server: whole, ...more }, version);
+}
+
+/** What the conductor is told to give the new server. */
+async function asked(server: Record<string, unknown>, version = 42) {
+  expect((await create(server, version)).status).toBe(202);
+  const [task] = world.tasks();
+  return task?.kind === "build_instances" ? task.ports : undefined;
+}
+
+function group(name: string, as = "admin") {
+  return world.store.securityGroups.create({ projectId: world.projectId(as), name, description: "" });
+}
+
+/** A server with one port, on a host. */
+function networked(...groups: readonly string[]): Instance {
+  const instance = world.server("devstack1");
+  world.store.ports.addToServer(instance, [{}], groups);
+  return instance;
+}
+
+function userPort(as = "admin") {
+  const facts = { projectId: world.projectId(as), name: "", description: "", adminStateUp: true, securityGroups: [] };
+  return world.store.ports.create({ ...facts, deviceId: "", deviceOwner: "", madeForDevice: false, tag: null });
+}
+
+describe("create", () => {
+  test.each([
+    ["auto", { networks: "auto" }, 42, [{}]],
+    ["none", { networks: "none" }, 42, undefined],
+    ["an empty list", { networks: [] }, 42, [{}]],
+    ["nothing, while that was allowed", {}, 36, [{}]],
+    ["the network", { networks: [{ uuid: NETWORK }] }, 42, [{}]],
+    [
+      "the network twice, with a tag",
+      { networks: [{ uuid: NETWORK, tag: "nic1" }, { uuid: NETWORK }] },
+      42,
+      [{ tag: "nic1" }, {}],
+    ],
+    ["an address", { networks: [{ uuid: NETWORK, fixed_ip: "10.0.0.7" }] }, 42, [{ address: "10.0.0.7" }]],
+  ])("with %s", async (_what, server, version, ports) => {
+    expect(await asked(server, version)).toEqual(ports);
+  });
+
+  test("with a port of the project", async () => {
+    const { uuid } = userPort();
+    expect(await asked({ networks: [{ port: uuid }] })).toEqual([{ port: uuid }]);
+  });
+
+  test("with security groups, by name and by id; the default one else", async () => {
+    const [web, ssh] = [group("web"), group("ssh")];
+    const fallback = world.store.securityGroups.ensureDefault(world.projectId("admin"));
+    const groupsOf = async (names?: readonly string[]) => {
+      const named = names ? { security_groups: names.map((name) => ({ name })) } : {};
+      await create({ networks: "auto", ...named });
+      const task = world.tasks().at(-1);
+      return task?.kind === "build_instances" ? task.securityGroups : undefined;
+    };
+    expect(await groupsOf()).toEqual([fallback.uuid]);
+    expect(await groupsOf(["web", ssh.uuid, "web", "default"])).toEqual([web.uuid, ssh.uuid, fallback.uuid]);
+    const twice = group("web");
+    expect((await create({ networks: "auto", security_groups: [{ name: "web" }] })).status).toBe(409);
+    expect(await groupsOf([twice.uuid])).toEqual([twice.uuid]);
+  });
+
+  test("names nothing of other projects", async () => {
+    const port = world.store.ports.get(userPort("demo").uuid);
+    const foreign = group("theirs", "demo");
+    const reply = await create({ networks: "auto", security_groups: [{ name: foreign.uuid }] });
+    expect([reply.status, reply.message]).toEqual([
+      400,
+      `Security group ${foreign.uuid} not found for project ${world.projectId("admin")}.`,
+    ]);
+    const token = await world.token("demo");
+    const { uuid } = userPort();
+    const server = { name: "vm1", flavorRef: "1", imageRef: CIRROS, networks: [{ port: uuid }] };
+    const asDemo = await world.ask({
+      method: "POST",
+      url: "/compute/v2.1/servers",
+      version: 42,
+      body: { server },
+      token,
+    });
+    expect([asDemo.status, asDemo.message]).toEqual([400, `Port id ${uuid} could not be found.`]);
+    expect(port?.deviceId).toBe("");
+  });
+
+  test.each([
+    ["an unknown network", { networks: [{ uuid: CIRROS }] }, 400, /Network .* could not be found/],
+    ["no network", { networks: [{}] }, 400, /missing 'uuid'/],
+    ["an address elsewhere", { networks: [{ uuid: NETWORK, fixed_ip: "192.0.2.1" }] }, 400, /not a valid ip address/],
+    ["IPv6", { networks: [{ uuid: NETWORK, fixed_ip: "fd00::1" }] }, 400, /not a valid ip address/],
+    ["an address for two", { networks: [{ uuid: NETWORK, fixed_ip: "10.0.0.7" }], max_count: 2 }, 400, /max_count/],
+    [
+      "an address twice",
+      { networks: [1, 2].map(() => ({ uuid: NETWORK, fixed_ip: "10.0.0.7" })) },
+      400,
+      /asked for twice/,
+    ],
+  ])("with %s is refused", async (_what, server, status, message) => {
+    const reply = await create(server);
+    expect(reply.status).toBe(status);
+    expect(reply.message).toMatch(message);
+  });
+
+  test("with what somebody has is refused", async () => {
+    const instance = networked();
+    const [port] = world.store.ports.ofDevice(instance.uuid);
+    const byPort = await create({ networks: [{ port: port?.uuid }] });
+    expect([byPort.status, byPort.message]).toEqual([409, `Port ${port?.uuid} is still in use.`]);
+    const byAddress = await create({ networks: [{ uuid: NETWORK, fixed_ip: "10.0.0.2" }] });
+    expect([byAddress.status, byAddress.message]).toEqual([
+      400,
+      `Fixed IP address 10.0.0.2 is already in use on instance ${instance.uuid}.`,
+    ]);
+    const both = await create({ networks: [{ port: userPort().uuid, fixed_ip: "10.0.0.9" }] });
+    expect(both.status).toBe(400);
+  });
+});
+
+describe("a server's addresses", () => {
+  test("are shown with its groups, and in PUT as it was before 2.75", async () => {
+    const { uuid } = networked(group("web").uuid);
+    const address = {
+      version: 4,
+      addr: "10.0.0.2",
+      "OS-EXT-IPS:type": "fixed",
+      "OS-EXT-IPS-MAC:mac_addr": expect.stringMatching(/^fa:16:3e/),
+    };
+    const shown = (await ask("GET", `/servers/${uuid}`)).json("server");
+    expect(shown).toMatchObject({ addresses: { private: [address] }, security_groups: [{ name: "web" }] });
+    const listed = (await ask("GET", "/servers/detail")).json("servers", 0);
+    expect(listed).toMatchObject({ addresses: { private: [address] }, security_groups: [{ name: "web" }] });
+    const changed = (await ask("PUT", `/servers/${uuid}`, { server: { name: "vm2" } }, 74)).json("server");
+    expect(changed).toMatchObject({ addresses: { private: [{ version: 4, addr: "10.0.0.2" }] } });
+    expect(changed).not.toHaveProperty("security_groups");
+    expect((changed as { addresses: { private: object[] } }).addresses.private[0]).not.toHaveProperty(
+      "OS-EXT-IPS:type",
+    );
+  });
+
+  test("are none without a network", async () => {
+    const { uuid } = world.server("devstack1");
+    const shown = (await ask("GET", `/servers/${uuid}`)).json("server");
+    expect(shown).toMatchObject({ addresses: {} });
+    expect(shown).not.toHaveProperty("security_groups");
+  });
+
+  test("by network", async () => {
+    const { uuid } = networked();
+    const plain = { private: [{ version: 4, addr: "10.0.0.2" }] };
+    expect((await ask("GET", `/servers/${uuid}/ips`)).json()).toEqual({ addresses: plain });
+    expect((await ask("GET", `/servers/${uuid}/ips/private`)).json()).toEqual(plain);
+    const other = await ask("GET", `/servers/${uuid}/ips/public`);
+    expect([other.status, other.message]).toEqual([404, "Instance is not a member of specified network"]);
+  });
+
+  test("are what lists are filtered by", async () => {
+    const { uuid } = networked();
+    networked();
+    const found = async (ip: string) =>
+      ((await ask("GET", `/servers?ip=${ip}`)).json("servers") as { id: string }[]).map(({ id }) => id);
+    expect(await found("10.0.0.2")).toEqual([uuid]);
+    expect(await found("10.0.0.")).toHaveLength(2);
+    expect(await found("192")).toEqual([]);
+  });
+});
+
+describe("interfaces", () => {
+  const attach = (uuid: string, body?: object, version = 49) =>
+    ask("POST", `/servers/${uuid}/os-interface`, body && { interfaceAttachment: body }, version);
+
+  test("are listed and shown", async () => {
+    const instance = networked();
+    const [port] = world.store.ports.ofDevice(instance.uuid);
+    const view = { net_id: NETWORK, port_id: port?.uuid, mac_addr: port?.mac, port_state: "ACTIVE" };
+    const listed = await ask("GET", `/servers/${instance.uuid}/os-interface`);
+    expect(listed.json("interfaceAttachments")).toMatchObject([{ ...view, fixed_ips: [{ ip_address: "10.0.0.2" }] }]);
+    const one = await ask("GET", `/servers/${instance.uuid}/os-interface/${port?.uuid}`, undefined, 70);
+    expect(one.json("interfaceAttachment")).toMatchObject({ ...view, tag: null });
+    const other = world.server("devstack1");
+    expect((await ask("GET", `/servers/${other.uuid}/os-interface/${port?.uuid}`)).status).toBe(404);
+  });
+
+  test("are attached: a new one, an address, a port; and detached", async () => {
+    const { uuid } = world.server("devstack1");
+    expect((await attach(uuid)).status).toBe(200);
+    const fixed = await attach(uuid, { net_id: NETWORK, fixed_ips: [{ ip_address: "10.0.0.9" }], tag: "n" });
+    expect(fixed.json("interfaceAttachment", "fixed_ips", 0)).toMatchObject({ ip_address: "10.0.0.9" });
+    const own = userPort();
+    expect((await attach(uuid, { port_id: own.uuid })).status).toBe(200);
+    expect(world.store.ports.ofDevice(uuid)).toHaveLength(3);
+    expect((await ask("DELETE", `/servers/${uuid}/os-interface/${own.uuid}`)).status).toBe(202);
+    expect(world.store.ports.get(own.uuid)).toMatchObject({ deviceId: "" });
+    const made = String(fixed.json("interfaceAttachment", "port_id"));
+    expect((await ask("DELETE", `/servers/${uuid}/os-interface/${made}`)).status).toBe(202);
+    expect(world.store.ports.get(made)).toBeNull();
+    expect((await ask("DELETE", `/servers/${uuid}/os-interface/${made}`)).status).toBe(404);
+  });
+
+  test("are refused where Nova does", async () => {
+    const { uuid } = networked();
+    const [taken] = world.store.ports.ofDevice(uuid);
+    const wanted: [object, number][] = [
+      [{ net_id: NETWORK, port_id: CIRROS }, 400],
+      [{ fixed_ips: [{ ip_address: "10.0.0.9" }] }, 400],
+      [{ net_id: CIRROS }, 404],
+      [{ port_id: CIRROS }, 404],
+      [{ port_id: taken?.uuid }, 409],
+      [{ net_id: NETWORK, fixed_ips: [{ ip_address: "10.0.0.2" }] }, 409],
+      [{ net_id: NETWORK, fixed_ips: [{ ip_address: "192.0.2.1" }] }, 400],
+    ];
+    for (const [body, status] of wanted) {
+      expect((await attach(uuid, body)).status, JSON.stringify(body)).toBe(status);
+    }
+    const rescued = world.server("devstack1", { vmState: "rescued" });
+    expect((await attach(rescued.uuid)).status).toBe(409);
+    expect(world.store.ports.list()).toHaveLength(1);
+  });
+});
+
+describe("security groups of a server", () => {
+  test("are added and removed", async () => {
+    const [web, instance] = [group("web"), networked(group("ssh").uuid)];
+    const names = async () =>
+      (
+        (await ask("GET", `/servers/${instance.uuid}/os-security-groups`)).json("security_groups") as { name: string }[]
+      ).map(({ name }) => name);
+    expect((await world.act(instance, { addSecurityGroup: { name: "web" } })).status).toBe(202);
+    expect(await names()).toEqual(["ssh", "web"]);
+    expect((await world.act(instance, { removeSecurityGroup: { name: web.uuid } })).status).toBe(202);
+    expect(await names()).toEqual(["ssh"]);
+    expect((await world.act(instance, { removeSecurityGroup: { name: "web" } })).status).toBe(404);
+  });
+
+  test.each([
+    [{ name: "gone" }, 404],
+    [{ name: " " }, 400],
+    [{}, 400],
+    [null, 400],
+  ])("%j is refused", async (body, status) => {
+    expect((await world.act(networked(), { addSecurityGroup: body })).status).toBe(status);
+  });
+
+  test("a server without ports has none to add to", async () => {
+    group("web");
+    const reply = await world.act(world.server("devstack1"), { addSecurityGroup: { name: "web" } });
+    expect(reply.status).toBe(404);
+  });
+});
+
+describe("the proxies", () => {
+  test.each(["os-networks", "os-tenant-networks", "os-security-groups", "os-floating-ips", "os-floating-ip-pools"])(
+    "%s ends with 2.35",
+    async (name) => {
+      expect((await ask("GET", `/${name}`)).status).toBe(200);
+      expect((await ask("GET", `/${name}`, undefined, 36)).status).toBe(404);
+    },
+  );
+
+  test("networks", async () => {
+    expect((await ask("GET", "/os-networks")).json("networks")).toMatchObject([
+      { id: NETWORK, label: "private", cidr: null },
+    ]);
+    expect((await ask("GET", `/os-tenant-networks/${NETWORK}`)).json("network")).toEqual({
+      id: NETWORK,
+      label: "private",
+      cidr: "None",
+    });
+    expect((await ask("GET", `/os-networks/${CIRROS}`)).status).toBe(404);
+    expect((await ask("POST", "/os-networks", { network: {} })).status).toBe(410);
+  });
+
+  test("floating IPs: there are none", async () => {
+    expect((await ask("GET", "/os-floating-ips")).json()).toEqual({ floating_ips: [] });
+    expect((await ask("POST", "/os-floating-ips", {})).status).toBe(404);
+    expect((await ask("DELETE", "/os-floating-ips/1")).status).toBe(404);
+  });
+
+  test("security groups are made, renamed and removed", async () => {
+    const made = await ask("POST", "/os-security-groups", { security_group: { name: "web", description: "d" } });
+    const id = String(made.json("security_group", "id"));
+    expect(made.json("security_group")).toEqual({
+      id,
+      name: "web",
+      description: "d",
+      tenant_id: world.projectId("admin"),
+      rules: [],
+    });
+    expect((await ask("GET", `/os-security-groups/${id}`)).json("security_group")).toEqual(made.json("security_group"));
+    await ask("PUT", `/os-security-groups/${id}`, { security_group: { name: "w", description: "" } });
+    const names = ((await ask("GET", "/os-security-groups")).json("security_groups") as { name: string }[]).map(
+      ({ name }) => name,
+    );
+    expect(names).toEqual(["default", "w"]);
+    networked(id);
+    expect((await ask("DELETE", `/os-security-groups/${id}`)).status).toBe(400);
+    const other = group("other");
+    expect((await ask("DELETE", `/os-security-groups/${other.uuid}`)).status).toBe(202);
+    expect((await ask("DELETE", `/os-security-groups/${other.uuid}`)).status).toBe(404);
+  });
+
+  test.each([
+    [{}, 400],
+    [{ security_group: {} }, 400],
+    [{ security_group: { name: 1, description: "" } }, 400],
+    [{ security_group: { name: "x".repeat(256), description: "" } }, 400],
+    [{ security_group: { name: "default", description: "" } }, 403],
+  ])("the group %j is refused", async (body, status) => {
+    expect((await ask("POST", "/os-security-groups", body)).status).toBe(status);
+  });
+
+  describe("rules", () => {
+    let parent: string;
+
+    beforeEach(() => {
+      parent = group("web").uuid;
+    });
+
+    const rule = (body: object) =>
+      ask("POST", "/os-security-group-rules", { security_group_rule: { parent_group_id: parent, ...body } });
+
+    test("for a network", async () => {
+      const made = await rule({ ip_protocol: "tcp", from_port: 22, to_port: "22", cidr: "10.2.3.0/24" });
+      const id = made.json("security_group_rule", "id");
+      const view = { from_port: 22, to_port: 22, ip_protocol: "tcp", ip_range: { cidr: "10.2.3.0/24" }, group: {} };
+      expect(made.json("security_group_rule")).toEqual({ id, parent_group_id: parent, ...view });
+      expect((await rule({ ip_protocol: "tcp", from_port: 22, to_port: 22, cidr: "10.2.3.0/24" })).status).toBe(400);
+      const shown = (await ask("GET", `/os-security-groups/${parent}`)).json("security_group", "rules");
+      expect(shown).toMatchObject([view]);
+      expect((await ask("DELETE", `/os-security-group-rules/${id}`)).status).toBe(202);
+      expect((await ask("DELETE", `/os-security-group-rules/${id}`)).status).toBe(404);
+    });
+
+    test("for a group: all ports, where none are named", async () => {
+      const source = group("source");
+      const made = await rule({ ip_protocol: "TCP", group_id: source.uuid });
+      expect(made.json("security_group_rule")).toMatchObject({
+        ip_protocol: "tcp",
+        from_port: 1,
+        to_port: 65_535,
+        group: { name: "source", tenant_id: world.projectId("admin") },
+        ip_range: {},
+      });
+      expect((await rule({ ip_protocol: "icmp", group_id: source.uuid })).json("security_group_rule")).toMatchObject({
+        from_port: -1,
+        to_port: -1,
+      });
+    });
+
+    test.each([
+      [{ ip_protocol: "tcp", from_port: 22, to_port: 22, cidr: "10.2.3.124/33" }, 400],
+      [{ ip_protocol: "tcp", from_port: 22, to_port: 22, cidr: "10.2.3.4/0" }, 400],
+      [{ cidr: "10.2.3.4/24" }, 400],
+      [{ ip_protocol: "tcp", from_port: "a", to_port: 22 }, 400],
+      [{ ip_protocol: "tcp", from_port: 30, to_port: 22 }, 400],
+      [{ ip_protocol: "tcp", from_port: 0, to_port: 22 }, 400],
+      [{ ip_protocol: "tcp", from_port: 22, to_port: 65_536 }, 400],
+      [{ ip_protocol: "sctp", from_port: 22, to_port: 22 }, 400],
+      [{ ip_protocol: "icmp", from_port: 0, to_port: 256 }, 400],
+      [{ parent_group_id: 7, ip_protocol: "tcp", from_port: 22, to_port: 22 }, 400],
+      [{ parent_group_id: CIRROS, ip_protocol: "tcp", from_port: 22, to_port: 22 }, 404],
+      [{ ip_protocol: "tcp", from_port: 22, to_port: 22, group_id: CIRROS }, 404],
+    ])("%j is refused", async (body, status) => {
+      expect((await rule(body)).status).toBe(status);
+    });
+  });
+});
