@@ -12,13 +12,16 @@ const OFTEN = "[DEFAULT]\nreport_interval = 1\n";
 /** `compute-cluster up` with three hosts, as a person starts it, and the clients pointed at it. */
 export class Devstack {
   readonly stateDir: string;
+  /** Says which cloud it is, to clients of whatever kind. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly clients: Clients;
   readonly #up: Program;
 
-  private constructor(stateDir: string, up: Program, clients: Clients) {
+  private constructor(stateDir: string, up: Program, environment: Readonly<Record<string, string>>) {
     this.stateDir = stateDir;
     this.#up = up;
-    this.clients = clients;
+    this.environment = environment;
+    this.clients = new Clients(environment);
   }
 
   /** @param config more of the nova.conf of all of them */
@@ -30,7 +33,7 @@ export class Devstack {
     const options = ["--hosts", "3", "--port", "0", "--state-dir", stateDir, "--config-file", configFile];
     const up = new Program("compute-cluster", ["up", ...options]);
     await up.printed(/Ctrl-C stops all of it/);
-    return new Devstack(stateDir, up, new Clients(await environment(stateDir)));
+    return new Devstack(stateDir, up, await environment(stateDir));
   }
 
   /** `kill -9` of a host's agent: its guests stay. */
