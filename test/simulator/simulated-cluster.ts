@@ -38,6 +38,8 @@ export class SimulatedHost {
   readonly name: string;
   readonly machine: VirtualMachine;
   agent: RunningAgent | null = null;
+  /** Somebody starts its agent: two at once would be two agents of one host. */
+  starting = false;
   /** Somebody does something to it that ends by itself. */
   harmed = false;
   /** What its agent says it is. */
@@ -252,9 +254,16 @@ export class SimulatedCluster {
   }
 
   async startAgent(host: SimulatedHost): Promise<void> {
-    const running = await this.#makeAgent(host, { process: `agent-${host.name}` });
-    host.agent = running;
-    await this.#run(host, running);
+    if (host.starting) {
+      return;
+    }
+    host.starting = true;
+    try {
+      host.agent = await this.#makeAgent(host, { process: `agent-${host.name}` });
+    } finally {
+      host.starting = false;
+    }
+    await this.#run(host, host.agent);
   }
 
   /** Another agent for the same host, while the first one may live. */

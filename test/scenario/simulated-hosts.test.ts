@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { drawPlan } from "../simulator/draw-plan.js";
+import { Journal } from "../simulator/journal.js";
+import { SimulatedCluster } from "../simulator/simulated-cluster.js";
+
+let folder: string;
+let cluster: SimulatedCluster;
+let journal: Journal;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "simulated-hosts-"));
+  const plan = drawPlan("7", 1_000, { hosts: 1, pace: 1_000, leftOut: 1, metal: 0 });
+  cluster = new SimulatedCluster(plan, join(folder, "state.sqlite"));
+  journal = new Journal(cluster.world);
+  await cluster.world.runUntil(cluster.open(journal));
+});
+
+afterEach(() => {
+  cluster.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("two people who start a host's agent at once start one", async () => {
+  const [host] = cluster.hosts;
+  if (host === undefined) {
+    throw new Error("the plan has no host");
+  }
+  host.agent?.runtime.kill();
+  host.agent = null;
+  const before = journal.lines.length;
+  await cluster.world.runUntil(Promise.all([cluster.startAgent(host), cluster.startAgent(host)]));
+  expect(host.serves).toBe(true);
+  expect(journal.lines.slice(before).filter((line) => line.endsWith("starting"))).toHaveLength(1);
+});
