@@ -19,6 +19,7 @@ import {
 } from "../fixtures/cold-moves.js";
 import type { ConfigChanges } from "../fixtures/world/nova-config.js";
 import type { Lab } from "../unit/agent/support/lab.js";
+import { FLAVOR } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 const RETRY = { numAttempts: 1, hosts: [["devstack2", "devstack2"]] } as const;
@@ -99,7 +100,8 @@ for (const quirk of [false, true]) {
     const move = await prepareMove(lab);
     castPrep(move);
     await lab.world.runUntil(() => statusOf(move) === "error");
-    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null });
+    const flavor = { id: quirk ? FLAVOR.id : BIGGER.id };
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null, flavor });
     expect(await heldBy(move)).toEqual({
       instance: quirk ? { [move.s.uuid]: OLD } : { [move.d.uuid]: NEW },
       migration: {},

@@ -8,6 +8,7 @@ import type {
   MigrationStatus,
   Service,
   TaskState,
+  VmState,
 } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
 
@@ -122,6 +123,7 @@ export interface MoveWrite {
   readonly changes: InstanceChanges;
   readonly expectedHost?: string;
   readonly expectedTaskState?: readonly (TaskState | null)[];
+  readonly expectedVmState?: readonly VmState[];
   readonly migration: Migration;
   readonly migrationChanges?: MigrationChanges;
   /** The instance is on its way back to the source: this host counts it no more, although the row still names it. */

@@ -15,7 +15,8 @@ import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
 /**
  * Writes both records together and recounts them on this host's nodes in the same lock section (spec V20), as a pass would.
  * A node that is not tracked is no error; a node that cannot be updated is updated by the next pass.
- * @throws ObjectActionError (`host changed`), UnexpectedTaskState, InstanceNotFound, MigrationNotFound: nothing was written.
+ * @throws ObjectActionError (`host changed`), UnexpectedTaskState, UnexpectedVmState, InstanceNotFound, MigrationNotFound: nothing
+ * was written.
  */
 export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise<Moved> {
   const { conductor } = tracker.context;
@@ -27,6 +28,7 @@ export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise
         changes: write.changes,
         ...(write.expectedHost === undefined ? {} : { expectedHost: write.expectedHost }),
         ...(write.expectedTaskState ? { expectedTaskState: [...write.expectedTaskState] } : {}),
+        ...(write.expectedVmState ? { expectedVmState: [...write.expectedVmState] } : {}),
       },
       ...(write.migrationChanges ? { migration: { id: write.migration.id, changes: write.migrationChanges } } : {}),
     });

@@ -36,6 +36,7 @@ const instanceChanges = object(partial(INSTANCE_CHANGES));
 const migrationChanges = object(partial(MIGRATION_CHANGES));
 /** Compare-and-swap; null is allowed as a member. */
 const expectedTaskState = optional(listOf(INSTANCE.taskState));
+const expectedVmState = optional(listOf(INSTANCE.vmState));
 const expectedHost = optional(nullable(name));
 /** Compare-and-swap. */
 const expectedStatus = optional(listOf(status));
@@ -122,7 +123,7 @@ export const RECORD_METHODS = {
       uuid,
       changes: instanceChanges,
       expectedTaskState,
-      expectedVmState: optional(listOf(INSTANCE.vmState)),
+      expectedVmState,
       ofRequest: optional(name),
       expectedHost,
     },
@@ -176,7 +177,7 @@ export const RECORD_METHODS = {
    */
   save_together: writes(
     {
-      instance: optional(object({ uuid, changes: instanceChanges, expectedHost, expectedTaskState })),
+      instance: optional(object({ uuid, changes: instanceChanges, expectedHost, expectedTaskState, expectedVmState })),
       migration: optional(object({ id, changes: migrationChanges, expectedStatus })),
     },
     trusted<{ instance: Instance | null; migration: Migration | null }>(),

@@ -1,7 +1,14 @@
-import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
+import {
+  InstanceNotFound,
+  MigrationNotFound,
+  ObjectActionError,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../../conductor/errors.js";
 import { DISK_INFO, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
+import type { MoveWrite } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { heldHere, type Move } from "../moves/move-allocations.js";
@@ -74,9 +81,16 @@ const TASKS: readonly TaskState[] = [
   "resize_reverting",
 ];
 
-/** The task_states of an instance that is the move's still; a confirmation has none. */
-function tasksOf({ status }: Move["migration"]): readonly (TaskState | null)[] {
-  return status === "confirming" || status === "confirmed" ? [null] : TASKS;
+/**
+ * By what an instance is the move's still. A confirmation has no task_state, and its user may go on with the server before it has
+ * ended: a next move that has come to its rest, or another host, says so.
+ */
+function heldBy({ instance, migration: { status } }: Move): Partial<MoveWrite> {
+  if (status !== "confirming" && status !== "confirmed") {
+    return { expectedTaskState: TASKS };
+  }
+  const host = instance.host === null ? {} : { expectedHost: instance.host };
+  return { ...host, expectedTaskState: [null], expectedVmState: [instance.vmState] };
 }
 
 /**
@@ -91,24 +105,19 @@ export async function failMove(
   const { context, tracker } = services;
   const { instance, migration } = move;
   context.runtime.logger.warn("the move failed", { instance: instance.uuid, migration: migration.id, err: error });
+  let isRowOurs = changes !== null;
   await attempt(context, request.instanceUuid, "set the migration to error", async () => {
     const migrationChanges = { status: "error" } as const;
-    await orMigrationAlone(context, migration, async () => {
+    isRowOurs = await orMigrationAlone(context, migration, async () => {
       if (changes === null) {
         return false;
       }
       const ended = { ...changes, migrationContext: null };
-      await tracker.saveMove({
-        instance,
-        changes: ended,
-        expectedTaskState: tasksOf(migration),
-        migration,
-        migrationChanges,
-      });
+      await tracker.saveMove({ ...move, ...heldBy(move), changes: ended, migrationChanges });
       return true;
     });
   });
-  if (changes) {
+  if (isRowOurs) {
     await addFault(context, request.instanceUuid, innerError(error));
   }
 }
@@ -116,22 +125,24 @@ export async function failMove(
 /**
  * Sets the migration to error where `write` does not: it says so by false, or the instance has been deleted or taken by somebody
  * else since, and its move ends all the same.
+ * @returns whether `write` did it
  */
 export async function orMigrationAlone(
   { conductor }: Pick<OperationServices["context"], "conductor">,
   { id }: Move["migration"],
   write: () => Promise<boolean>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     if (await write()) {
-      return;
+      return true;
     }
   } catch (error) {
-    if (!isTaken(error)) {
+    if (!isTaken(error) && !(error instanceof UnexpectedVmState || error instanceof ObjectActionError)) {
       throw error;
     }
   }
   await conductor.call("migration_save", { id, changes: { status: "error" } });
+  return false;
 }
 
 /** Whether it succeeded; what went wrong is logged. */

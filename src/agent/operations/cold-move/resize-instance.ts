@@ -5,9 +5,10 @@ import type { Refusal } from "../admission/admission.js";
 import type { Call } from "../contract.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
-import { finishSource, type Move, revertToSource } from "../moves/move-allocations.js";
+import { type Move, revertToSource } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import { bringGuestBack } from "./bring-guest-back.js";
+import { finishFailed } from "./finish-resize.js";
 import { failMove, innerError, isRollback, isTaken, type MoveProgress, succeeded } from "./move-request.js";
 
 interface ResizeProgress extends MoveProgress {
@@ -128,9 +129,12 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
 /** Row 6 after its save: the instance is the destination's, as when finishing fails (row 7). */
 async function failedOnDestination(progress: ResizeProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
-  const undo = hasQuirk(services.context, "undo-resize-after-host-flip") ? revertToSource : finishSource;
+  if (!hasQuirk(services.context, "undo-resize-after-host-flip")) {
+    await finishFailed(progress, error);
+    return;
+  }
   await succeeded(progress, "settle the allocations of the move", () =>
-    undo(services, move, { requestId: request.requestId }),
+    revertToSource(services, move, { requestId: request.requestId }),
   );
   const changes: InstanceChanges = { vmState: "error", taskState: null };
   await failMove(progress, isTaken(error) ? null : changes, error);
