@@ -1,5 +1,17 @@
 import { expect } from "vitest";
-import { castPrep, heldBy, OLD, prepareMove, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
+import {
+  BIGGER,
+  castPrep,
+  castRevert,
+  heldBy,
+  NEW,
+  OLD,
+  prepareMove,
+  resized,
+  startHosts,
+  statusOf,
+  VM,
+} from "../fixtures/cold-moves.js";
 import type { Lab } from "../unit/agent/support/lab.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
@@ -42,4 +54,41 @@ scenario("6.2 OPT a soft delete that overtakes a cold move leaves a guest that c
   expect(off).toBeGreaterThan(Number(back));
   expect(powerOf(lab)).toBe(4);
   expect(statusOf(move)).toBe("error");
+});
+
+/** A soft delete of an instance on devstack2, which waits for its turn and then fails. */
+function softDelete(lab: Lab): void {
+  lab.hypervisor("devstack2").failures.set("powerOff", () => new Error("the hypervisor is broken"));
+  lab.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-delete" });
+  const params = { instanceUuid: VM, requestId: "req-delete" };
+  lab.controlPlane.conductor.bus.cast("devstack2", "soft_delete_instance", params, "req-delete");
+}
+
+scenario("6.2 OPT a soft delete that overtakes a revert without its guest, and fails: in error", async (lab) => {
+  await startHosts(lab);
+  const move = await resized(lab);
+  lab.hypervisor("devstack2").failures.set("destroy", () => {
+    softDelete(lab);
+    return undefined;
+  });
+  castRevert(move);
+  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+  expect(lab.hypervisor("devstack2").guests.has(VM)).toBe(false);
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
+  expect(statusOf(move)).toBe("error");
+  expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+});
+
+scenario("6.2 OPT a soft delete that overtakes a move that has arrived, and fails: in error, with F1", async (lab) => {
+  await startHosts(lab);
+  const move = await prepareMove(lab);
+  lab.beforeCall = (_, called) => {
+    if (called === "finish_resize") {
+      softDelete(lab);
+    }
+  };
+  castPrep(move);
+  await lab.world.runUntil(() => statusOf(move) === "error" && lab.instance(VM).taskState === null);
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", flavor: { id: BIGGER.id } });
+  expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
 });

@@ -1,8 +1,9 @@
-import { flavorColumns, hasSameDisks, type InstanceChanges } from "../../../records/index.js";
+import { flavorColumns, hasSameDisks } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
+import { errorUnderSoftDelete } from "../flow/error-under-soft-delete.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -80,17 +81,14 @@ export async function finishFailed(progress: MoveProgress, error: unknown): Prom
   await succeeded(progress, "drop what the source's half of the move holds", () =>
     finishSource(services, move, { requestId: request.requestId, repeated: true }),
   );
+  const { oldFlavor } = move.instance;
+  const restores = hasQuirk(services.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
+  const flavor = flavorColumns(restores ? oldFlavor : flavorsOf(move.instance, move.migration).newFlavor);
   if (isTaken(error)) {
+    await errorUnderSoftDelete(services, move.instance, error, flavor);
     await failMove(progress, null, error);
     return;
   }
-  const { oldFlavor } = move.instance;
-  const restores = hasQuirk(services.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
-  const changes: InstanceChanges = {
-    ...(restores ? flavorColumns(oldFlavor) : flavorColumns(flavorsOf(move.instance, move.migration).newFlavor)),
-    vmState: "error",
-    taskState: null,
-  };
-  await failMove(progress, changes, error);
+  await failMove(progress, { ...flavor, vmState: "error", taskState: null }, error);
   throw error;
 }

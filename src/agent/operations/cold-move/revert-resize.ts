@@ -1,6 +1,7 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call } from "../contract.js";
+import { errorUnderSoftDelete } from "../flow/error-under-soft-delete.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -50,13 +51,17 @@ export async function revertRefused(
   }
 }
 
-/** The instance stays where it is by its record. One that is being deleted has no use for the source's half. */
+/**
+ * The instance stays where it is by its record, and its guest may be gone. One that is being deleted has no use for the source's
+ * half.
+ */
 export async function revertFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   if (isTaken(error)) {
     await succeeded(progress, "drop what the migration holds", () =>
       deleteMigration(services, move.migration, { requestId: request.requestId }),
     );
+    await errorUnderSoftDelete(services, move.instance, error);
     await failMove(progress, null, error);
     return;
   }

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { FlowStage, NEW, OLD, REQUEST, type StageOptions } from "./flow-stage.js";
 
@@ -40,6 +41,14 @@ export function stagedResize(
 
 /** What the half of the source is given up by; split, as all of the stage's moves are. */
 export const HALF_DROPPED = ["placement.deleteAllocation", "move", { requestId: REQUEST, force: false }] as const;
+
+/** In case that it is a soft delete that has the instance now (spec 6.2 OPT). */
+export const ERROR_IF_SOFT_DELETED = [
+  "tracker.saveInstance",
+  expect.anything(),
+  expect.objectContaining({ vmState: "error" }),
+  ["soft-deleting"],
+] as const;
 
 /** What the instance's new half ends, and its old one comes back, by. */
 export const HALF_BACK = ["placement.getAllocationsForConsumer", "placement.moveAllocations"] as const;

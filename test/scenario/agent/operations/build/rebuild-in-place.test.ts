@@ -49,6 +49,18 @@ describe("6.6 rebuild in place", () => {
     expect(await world.held(vm.uuid)).toEqual(before);
   });
 
+  test("6.2 OPT a soft delete overtakes it when the guest is gone: in error, whatever becomes of the delete", async () => {
+    const { world, agent, vm, rebuild, row } = await setUp();
+    agent.hypervisor.fail = (method) => {
+      if (method === "destroy") {
+        world.store.instances.save(vm.uuid, { taskState: "soft-deleting", taskRequestId: "req-delete" });
+      }
+      return undefined;
+    };
+    await expect(rebuild()).rejects.toThrow("soft-deleting");
+    expect(row()).toMatchObject({ vmState: "error", taskState: "soft-deleting", taskRequestId: "req-delete" });
+  });
+
   test("6.6 GAP with quirk rebuild-strips-allocations: the host's tree is stripped when it fails", async () => {
     const { world, agent, vm, rebuild } = await setUp({}, "rebuild-strips-allocations");
     agent.hypervisor.fail = (method) => (method === "spawn" ? new Error("qemu died") : undefined);

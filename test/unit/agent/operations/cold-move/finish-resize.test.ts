@@ -14,7 +14,14 @@ import {
   type StageOptions,
   VM,
 } from "../../support/flow-stage.js";
-import { HALF_DROPPED, MOVE_TASKS, metadata, stagedResize, TO_HERE } from "../../support/staged-move.js";
+import {
+  ERROR_IF_SOFT_DELETED,
+  HALF_DROPPED,
+  MOVE_TASKS,
+  metadata,
+  stagedResize,
+  TO_HERE,
+} from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = { taskState: "resize_migrated", ...instance } as const;
@@ -118,13 +125,20 @@ describe("6.3 row 7, on the destination", () => {
     expect(stage.instance).toMatchObject({ ...flavorColumns(flavor), vmState: "error" });
   });
 
-  test.each([new InstanceNotFound("gone"), new UnexpectedTaskState("somebody else's")])(
+  test.each([
+    [new InstanceNotFound("gone"), []],
+    [new UnexpectedTaskState("somebody else's"), [ERROR_IF_SOFT_DELETED]],
+  ])(
     "%o while it is begun: its half goes, the move ends, and the row is left to who has it",
-    async (error) => {
+    async (error, alsoDone) => {
       const stage = staged();
       stage.answers["tracker.saveMove"] = error;
       expect(await finish(stage)).toBeNull();
-      expect(stage.did.slice(1)).toEqual([HALF_DROPPED, ["migration_save", { id: 7, changes: { status: "error" } }]]);
+      expect(stage.did.slice(1)).toEqual([
+        HALF_DROPPED,
+        ...alsoDone,
+        ["migration_save", { id: 7, changes: { status: "error" } }],
+      ]);
       expect(stage.events).toEqual(["compute_finish_resize", "Error"]);
     },
   );
@@ -142,7 +156,7 @@ describe("6.3 row 7, on the destination", () => {
       "of another request: its half goes",
       { taskRequestId: "req-theirs" },
       {},
-      ["placement.deleteAllocation", "migration_save"],
+      ["placement.deleteAllocation", "tracker.saveInstance", "migration_save"],
     ],
     ["deleted: its half goes", { deleted: 1 }, {}, ["placement.deleteAllocation", "migration_save"]],
     ["whose move has ended: nothing is done", {}, { status: "error" } as const, []],

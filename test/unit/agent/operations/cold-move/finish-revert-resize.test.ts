@@ -13,7 +13,14 @@ import {
   type StageOptions,
   VM,
 } from "../../support/flow-stage.js";
-import { FROM_HERE, HALF_BACK, HALF_DROPPED, metadata, stagedResize } from "../../support/staged-move.js";
+import {
+  ERROR_IF_SOFT_DELETED,
+  FROM_HERE,
+  HALF_BACK,
+  HALF_DROPPED,
+  metadata,
+  stagedResize,
+} from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = {
@@ -117,7 +124,11 @@ describe('6.3 "Revert", on the source', () => {
     const stage = staged();
     stage.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
     expect(await finish(stage)).toBeNull();
-    expect(stage.did.slice(-2)).toEqual([HALF_DROPPED, ["migration_save", { id: 7, changes: { status: "error" } }]]);
+    expect(stage.did.slice(-3)).toEqual([
+      HALF_DROPPED,
+      ERROR_IF_SOFT_DELETED,
+      ["migration_save", { id: 7, changes: { status: "error" } }],
+    ]);
     expect(stage.logged("could not forget the flavors of the move")).toBe(1);
   });
 
@@ -128,14 +139,19 @@ describe('6.3 "Revert", on the source', () => {
     expect(stage.calls).toEqual(["tracker.saveMove"]);
   });
 
-  test.each<[string, StageOptions["instance"], boolean]>([
-    ["is another request's, and away: what the migration holds goes", { taskRequestId: "req-theirs" }, true],
-    ["is at home already: nothing is done", { taskRequestId: "req-theirs", host: "here" }, false],
-    ["is deleted: what the migration holds goes", { deleted: 1 }, true],
-  ])("the message of an instance that %s", async (_, instance, gives) => {
+  const HALF_GOES = "placement.deleteAllocation";
+  test.each<[string, StageOptions["instance"], readonly string[]]>([
+    [
+      "is another request's, and away: what the migration holds goes",
+      { taskRequestId: "req-theirs" },
+      [HALF_GOES, "tracker.saveInstance", "migration_save"],
+    ],
+    ["is at home already: nothing is done", { taskRequestId: "req-theirs", host: "here" }, []],
+    ["is deleted: what the migration holds goes", { deleted: 1 }, [HALF_GOES, "migration_save"]],
+  ])("the message of an instance that %s", async (_, instance, calls) => {
     const stage = staged({ instance });
     expect(await finish(stage)).toBeNull();
-    expect(stage.calls).toEqual(gives ? ["placement.deleteAllocation", "migration_save"] : []);
+    expect(stage.calls).toEqual(calls);
     expect(stage.calls).not.toContain(HALF_BACK[1]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
-import { HALF_DROPPED, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";
+import { ERROR_IF_SOFT_DELETED, HALF_DROPPED, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = { vmState: "resized", taskState: "resize_reverting", ...instance } as const;
@@ -94,7 +94,7 @@ describe('6.3 "Revert", on the destination', () => {
     const stage = staged();
     stage.answers["tracker.dropMoveClaimAtDestination"] = new UnexpectedTaskState("deleting");
     expect(await revert(stage)).toBeNull();
-    expect(stage.did.slice(-2)).toEqual([HALF_DROPPED, MIGRATION_ENDS]);
+    expect(stage.did.slice(-3)).toEqual([HALF_DROPPED, ERROR_IF_SOFT_DELETED, MIGRATION_ENDS]);
     expect(stage.faults).toEqual([]);
   });
 
@@ -114,20 +114,26 @@ describe('6.3 "Revert", on the destination', () => {
     expect(stage.calls.at(-1)).toBe("tracker.dropMoveClaimAtDestination");
   });
 
-  test.each<[string, StageOptions["instance"], StageOptions["migration"], boolean]>([
-    ["is deleted: the source's half goes", { deleted: 1 }, {}, true],
-    ["is another request's: the source's half goes", { taskRequestId: "req-theirs" }, {}, true],
+  const ended = [HALF_DROPPED, MIGRATION_ENDS];
+  test.each<[string, StageOptions["instance"], StageOptions["migration"], readonly unknown[]]>([
+    ["is deleted: the source's half goes", { deleted: 1 }, {}, ended],
+    [
+      "is another request's: the source's half goes",
+      { taskRequestId: "req-theirs" },
+      {},
+      [HALF_DROPPED, ERROR_IF_SOFT_DELETED, MIGRATION_ENDS],
+    ],
     [
       "has been reverted already: nothing is done",
       { host: "there", taskRequestId: "req-theirs" },
       { status: "reverted" },
-      false,
+      [],
     ],
-    ["has no such move any more: nothing is done", {}, { status: "error" }, false],
-    ["is elsewhere: nothing is done", { host: "third" }, {}, false],
-  ])("the message of an instance that %s", async (_, instance, migration, gives) => {
+    ["has no such move any more: nothing is done", {}, { status: "error" }, []],
+    ["is elsewhere: nothing is done", { host: "third" }, {}, []],
+  ])("the message of an instance that %s", async (_, instance, migration, did) => {
     const stage = staged({ instance, migration });
     expect(await revert(stage)).toBeNull();
-    expect(stage.did).toEqual(gives ? [HALF_DROPPED, MIGRATION_ENDS] : []);
+    expect(stage.did).toEqual(did);
   });
 });
