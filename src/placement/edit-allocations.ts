@@ -15,19 +15,29 @@ export function addResources(
   return edit(client, consumer, (held) => merge(held, amounts, (have, more) => have + more), context);
 }
 
+export interface SubtractionOptions extends RequestContext {
+  /**
+   * Asked with what is read before each write; false: nothing is taken away. A conflict may be the echo of a write that was carried
+   * out, and taking the amounts away twice would leave too little.
+   */
+  readonly whileHeld?: (held: Allocations) => boolean;
+}
+
 export function removeResources(
   client: ClientContext,
   consumer: string,
   amounts: Allocations,
-  context: RequestContext,
+  { whileHeld = () => true, ...context }: SubtractionOptions,
 ): Promise<void> {
-  return edit(client, consumer, (held) => subtract(consumer, held, amounts), context);
+  const left = (held: Allocations) => (whileHeld(held) ? subtract(consumer, held, amounts) : null);
+  return edit(client, consumer, left, context);
 }
 
+/** @param edit null: nothing is to be written */
 async function edit(
   client: ClientContext,
   consumer: string,
-  edit: (held: Allocations) => Allocations,
+  edit: (held: Allocations) => Allocations | null,
   context: RequestContext,
 ): Promise<void> {
   const done = await retryConflicts(
@@ -37,14 +47,22 @@ async function edit(
       if (holdsNothing(current)) {
         throw new AllocationUpdateFailed(consumer, "it holds nothing that could be changed");
       }
-      const write = rewriteOf(current, edit(current.allocations));
-      const answer = await writeConsumer(client.http, consumer, write, context);
+      const edited = edit(current.allocations);
+      if (edited === null) {
+        client.logger.info("what a consumer holds is not what it was: it is left", {
+          consumer,
+          ...requestField(context),
+        });
+        return true;
+      }
+      const answer = await writeConsumer(client.http, consumer, rewriteOf(current, edited), context);
       if (answer.isConcurrentUpdate) {
         return AGAIN;
       }
       if (!answer.ok) {
         throw new AllocationUpdateFailed(consumer, "the change was refused", answer);
       }
+      client.logger.info("changed the amounts that a consumer holds", { consumer, ...requestField(context) });
       return true;
     },
     context.signal,
@@ -52,7 +70,6 @@ async function edit(
   if (!done) {
     throw new AllocationUpdateFailed(consumer, "they kept changing; try again later");
   }
-  client.logger.info("changed the amounts that a consumer holds", { consumer, ...requestField(context) });
 }
 
 export interface RemovalOptions extends RequestContext {

@@ -12,7 +12,13 @@ import type { ClientContext } from "./client-context.js";
 import { readConsumer } from "./consumer-allocations.js";
 import { deleteAllocation } from "./delete-allocation.js";
 import { deleteProviderTree } from "./delete-provider.js";
-import { addResources, type RemovalOptions, removeProviderTree, removeResources } from "./edit-allocations.js";
+import {
+  addResources,
+  type RemovalOptions,
+  removeProviderTree,
+  removeResources,
+  type SubtractionOptions,
+} from "./edit-allocations.js";
 import { beginPass, ensureRoot } from "./ensure-provider.js";
 import { PlacementAPIConnectFailure } from "./errors.js";
 import { flushTree } from "./flush.js";
@@ -232,11 +238,12 @@ export class ReportClient {
   }
 
   /**
-   * Subtracts amounts; what becomes empty is dropped.
+   * Subtracts amounts; what becomes empty is dropped. `whileHeld` is asked with what was read before each write; false: nothing is
+   * taken away.
    * @throws AllocationUpdateFailed (more than there is, refused, or conflicts to the end), ConsumerAllocationRetrievalFailed
    */
-  removeResources(consumer: string, amounts: Allocations, context: RequestContext = {}): Promise<void> {
-    return removeResources(this.#client, consumer, amounts, context);
+  removeResources(consumer: string, amounts: Allocations, options: SubtractionOptions = {}): Promise<void> {
+    return removeResources(this.#client, consumer, amounts, options);
   }
 
   /**

@@ -4,6 +4,7 @@ import {
   isProviderMissing,
   ResourceProviderAllocationRetrievalFailed,
 } from "../../../src/placement/errors.js";
+import type { Allocations } from "../../../src/placement/types.js";
 import { inventoryOf, refusal } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
@@ -47,6 +48,17 @@ describe("a change of amounts", () => {
     );
     await hosts.client.removeResources(I, { [S]: { resources: { VCPU: 1 } }, [D]: { resources: FLAVOR } });
     expect(await held()).toEqual({ [S]: { MEMORY_MB: 512 } });
+  });
+});
+
+describe("a subtraction that is carried out twice", () => {
+  it("takes away once: the conflict is the echo of its own write", async () => {
+    await claim({ [S]: { resources: { VCPU: 2, MEMORY_MB: 1024 } } });
+    const carryOut = async () => void (await claim(on(S), "replace"));
+    hosts.bench.inject({ on: "PUT /allocations", does: carryOut });
+    const whileHeld = (all: Allocations) => all[S]?.resources.VCPU === 2;
+    await hosts.client.removeResources(I, on(S), { whileHeld });
+    expect(await held()).toEqual({ [S]: FLAVOR });
   });
 });
 

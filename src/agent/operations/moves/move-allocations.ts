@@ -226,18 +226,20 @@ async function stripOnce(
     throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${half}'s half`);
   }
   if (half === "destination" && !knowsNewFlavor(move)) {
-    const resources = surplus(allocations, source, instanceResources(instance));
+    const need = instanceResources(instance);
+    const resources = surplus(allocations, source, need);
     if (resources) {
-      await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
+      const whileHeld = (held: Allocations) => surplus(held, source, need) !== null;
+      await placement.removeResources(instance.uuid, { [source]: { resources } }, { ...context, whileHeld });
     }
     return;
   }
   const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
-  if (!isSum(allocations, source, instance, [oldFlavor, newFlavor])) {
-    return;
+  const whileHeld = (held: Allocations) => isSum(held, source, instance, [oldFlavor, newFlavor]);
+  if (whileHeld(allocations)) {
+    const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
+    await placement.removeResources(instance.uuid, { [source]: { resources } }, { ...context, whileHeld });
   }
-  const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
-  await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
 }
 
 /** A later move back to the source has added what it claims to the half that this one has left there: one record is the sum. */
@@ -250,9 +252,10 @@ async function subtractOwn(services: AllocationServices, move: Move, source: str
   }
   const own = flavorsOf(move.instance, move.migration).oldFlavor;
   const { allocations } = await placement.getAllocationsForConsumer(uuid, context);
-  if (isSum(allocations, source, now, [own, now.newFlavor ?? now.flavor])) {
+  const whileHeld = (held: Allocations) => isSum(held, source, now, [own, now.newFlavor ?? now.flavor]);
+  if (whileHeld(allocations)) {
     const resources = instanceResources(move.instance, own);
-    await placement.removeResources(uuid, { [source]: { resources } }, context);
+    await placement.removeResources(uuid, { [source]: { resources } }, { ...context, whileHeld });
   }
 }
 

@@ -143,15 +143,12 @@ async function subtractSameHostClaim(
     return;
   }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  const held = allocations[source.uuid]?.resources;
-  if (held === undefined) {
-    return;
-  }
   const wanted = instanceResources(instance, flavor);
-  if (!equals(held, sum(instanceResources(instance), wanted))) {
-    return;
+  const both = sum(instanceResources(instance), wanted);
+  const whileHeld = (held: Allocations) => equals(held[source.uuid]?.resources ?? {}, both);
+  if (whileHeld(allocations)) {
+    await placement.removeResources(instance.uuid, { [source.uuid]: { resources: wanted } }, { requestId, whileHeld });
   }
-  await placement.removeResources(instance.uuid, { [source.uuid]: { resources: wanted } }, { requestId });
 }
 
 export function sourceNode(
