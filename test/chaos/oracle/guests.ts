@@ -62,6 +62,7 @@ const LEFT: Readonly<Record<string, PowerState>> = {
   resume: running,
   shelve: shutdown,
   stop: shutdown,
+  unshelve: running,
 };
 
 const UNHEEDED: typeof POWER = {
@@ -69,6 +70,7 @@ const UNHEEDED: typeof POWER = {
   paused: [running],
   suspended: [running, shutdown],
   rescued: [shutdown],
+  shelved: [running],
 };
 
 function strayGuest({ store }: Snapshot, { host, uuid, state, leftBehind }: Guest): Violation[] {

@@ -16,6 +16,8 @@ test.each([
   ["active", paused, "create, pause!, lock", "right"],
   ["active", paused, "create, pause!, reboot", "wrong"],
   ["paused", running, "pause, unpause!", "right"],
+  ["shelved", running, "shelve, unshelve!", "right"],
+  ["shelved", running, "shelve", "wrong"],
   // These are what _sync_power_states puts right.
   ["active", shutdown, "create, stop!", "wrong"],
   ["active", suspended, "create, suspend!", "wrong"],
