@@ -291,6 +291,40 @@ scenario(
   },
 );
 
+for (const [where, method] of [
+  ["claimed", "spawn"],
+  ["not claimed", "claim"],
+] as const) {
+  scenario(
+    `6.6 OPT a failed unshelve, ${where}, gives back what it holds when Placement is there again`,
+    async (lab) => {
+      const { node, begin } = await unshelving(lab, {
+        config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
+      });
+      let away = true;
+      lab.hypervisor("devstack1").failures.set(method, () => new Error("the hypervisor is broken"));
+      lab.beforeCall = (_host, called, params) => {
+        if (method === "claim" && called === "instance_save" && JSON.stringify(params).includes('"computeId"')) {
+          throw new Error("no room");
+        }
+      };
+      lab.beforePlacement = (_host, request) => {
+        if (away && request === `DELETE /allocations/${VM}`) {
+          throw new Error("Placement is away");
+        }
+      };
+      begin();
+      await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
+      expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: "spawning" });
+      expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+      away = false;
+      await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+      expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, launchedOn: null });
+      expect(await lab.held(VM)).toEqual({});
+    },
+  );
+}
+
 scenario("4.10 _poll_unconfirmed_resizes: confirmed when resize_confirm_window has passed, not before", async (lab) => {
   const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
   await startHosts(lab, { config: { defaults } });

@@ -1,5 +1,6 @@
 import type { RequestContext } from "../../../placement/types.js";
 import type { OperationServices } from "../contract.js";
+import { insist } from "./insist.js";
 
 /**
  * Removes everything that the instance holds in Placement. True: it is gone now. False: it may still be there, which was
@@ -12,7 +13,7 @@ export async function releaseAllocations(
 ): Promise<boolean> {
   try {
     // False means that there was nothing; null that Placement could not be asked.
-    if ((await context.placement.deleteAllocation(instanceUuid, options)) !== null) {
+    if ((await insist(context, () => context.placement.deleteAllocation(instanceUuid, options))) !== null) {
       return true;
     }
     context.runtime.logger.error("allocations could not be removed: Placement cannot be reached", {

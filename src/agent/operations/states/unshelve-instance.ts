@@ -1,4 +1,5 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
+import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
@@ -109,8 +110,8 @@ async function refused(
 }
 
 /**
- * While its guest cannot be removed, the instance stays here, with what it holds: with the task_state, until that has been done; one
- * that is being deleted by now goes with its guest.
+ * While its guest cannot be removed, or what it holds not be given back, the instance stays here: with the task_state, until that has
+ * been done; one that is being deleted by now goes with its guest.
  */
 async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promise<void> {
   const { services, instance } = progress;
@@ -121,7 +122,7 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
     await removeGuest(progress);
     await takeOff(progress, taken);
   } catch (err) {
-    context.runtime.logger.error("could not remove the guest of the failed unshelve", { instance: uuid, err });
+    context.runtime.logger.error("could not undo the failed unshelve", { instance: uuid, err });
     if (!taken) {
       services.left.add(uuid, () => undoAgain(progress));
     }
@@ -138,7 +139,8 @@ async function undoAgain(progress: UnshelveProgress): Promise<void> {
   const { services, request, instance } = progress;
   const { conductor, host } = services.context;
   const now = await conductor.call("instance_get", { uuid: instance.uuid });
-  if (now?.host === host && holdsTask(now, request.requestId, ["spawning"])) {
+  const isOurs = now?.host === host || (now?.host === null && progress.claim === null);
+  if (isOurs && holdsTask(now, request.requestId, ["spawning"])) {
     await removeGuest(progress);
     await takeOff(progress, false);
   }
@@ -151,7 +153,7 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
 }
 
 /**
- * Allocations, then the row, so that it looks shelved only when it holds nothing. One that is being deleted keeps its task state, and
+ * Allocations, then the row, so that it looks shelved only when it holds nothing: nobody looks for what a server on no host holds. One that is being deleted keeps its task state, and
  * where it has a host also that: off it the delete would be nobody's if this agent died before it has its turn.
  */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
@@ -160,7 +162,10 @@ async function takeOff({ services, request, instance, claim }: UnshelveProgress,
   if (taken && (await isBeingDeletedHere(services, uuid))) {
     return;
   }
-  await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
+  const released = await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
+  if (!(released || taken)) {
+    throw new AllocationDeleteFailed(uuid, "Placement cannot be reached");
+  }
   const nowhere = { launchedOn: null, availabilityZone: null } as const;
   const tasks = { expectedTaskState: ["unshelving", "spawning"] } as const;
   const write = taken ? { instance: nowhere } : { instance: { ...nowhere, taskState: null }, ...tasks };

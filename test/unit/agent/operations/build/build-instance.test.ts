@@ -187,16 +187,17 @@ describe("6.1 second table: tried on another host", () => {
     ]);
   });
 
-  test.each([null, new Error("Placement")])(
-    "its allocations stay (%o): no other host could claim, so that it is in error",
-    async (answer) => {
-      const stage = building();
-      stage.answers["driver.spawn"] = new Error("broken");
-      stage.answers["placement.deleteAllocation"] = answer instanceof Error ? answer : () => null;
-      expect(await build(stage, { retry: RETRY })).toMatchObject({ message: "broken" });
-      expect(since(stage, "claim.abort")).toEqual([RELEASE, FAULT("broken"), save(ERROR, "scheduling"), RELEASE]);
-    },
-  );
+  // Placement that does not answer is asked four times; one that refuses, once.
+  test.each([
+    [null, Array(4).fill(RELEASE)],
+    [new Error("Placement"), [RELEASE]],
+  ])("its allocations stay (%o): no other host could claim, so that it is in error", async (answer, tries) => {
+    const stage = building();
+    stage.answers["driver.spawn"] = new Error("broken");
+    stage.answers["placement.deleteAllocation"] = answer instanceof Error ? answer : () => null;
+    expect(await build(stage, { retry: RETRY })).toMatchObject({ message: "broken" });
+    expect(since(stage, "claim.abort")).toEqual([...tries, FAULT("broken"), save(ERROR, "scheduling"), ...tries]);
+  });
 });
 
 describe("6.1 second table: in error", () => {

@@ -270,13 +270,16 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     expect(stage.did.slice(-4)).toEqual([DESTROY(row), RELEASE, ["claim.abort", { instance: back, ...TASKS }], FAULT]);
   });
 
-  test("what it holds cannot be removed: that is no reason to keep the instance here", async () => {
+  test("what it holds cannot be removed: the instance stays here until it can", async () => {
     const stage = unshelving();
     stage.answers["driver.spawn"] = new Error("broken");
     stage.answers["placement.deleteAllocation"] = new Error("Placement");
     await unshelve(stage);
-    expect(stage.did.at(-2)).toEqual(["claim.abort", { instance: back, ...TASKS }]);
+    expect(stage.did.slice(-2)).toEqual([RELEASE, FAULT]);
     expect(stage.logged("allocations could not be removed")).toBe(1);
+    delete stage.answers["placement.deleteAllocation"];
+    await stage.operations.removeLeftGuests();
+    expect(stage.did.at(-1)).toEqual(["claim.abort", { instance: back, ...TASKS }]);
   });
 
   describe("its guest cannot be removed", () => {
