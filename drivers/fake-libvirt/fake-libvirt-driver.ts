@@ -7,6 +7,7 @@ import {
   type DriverOperationOptions,
   type FinishMigrationOptions,
   type FinishRevertOptions,
+  type GuestDiagnostics,
   type GuestInfo,
   type Instance,
   InstanceNotRunning,
@@ -31,6 +32,7 @@ import { availableResource } from "./available-resource.js";
 import { ColdMoves } from "./cold-moves.js";
 import { compileFakeLibvirtConfig, type FakeLibvirtConfig } from "./config.js";
 import { folderOfConnection } from "./connection-uri.js";
+import { ConsoleLog } from "./console-log.js";
 import { CPU_MODELS, type CpuModel } from "./cpu-models.js";
 import { parseCpuSet } from "./cpu-set.js";
 import { powerStateOf } from "./domain.js";
@@ -38,6 +40,7 @@ import { DomainStore } from "./domain-store.js";
 import { DomainWatcher } from "./domain-watcher.js";
 import { CAPABILITIES } from "./driver-capabilities.js";
 import { Fence } from "./fence.js";
+import { GuestReports } from "./guest-reports.js";
 import { Guests, type HypervisorParts } from "./guests.js";
 import { forget } from "./handover.js";
 import { DeviceAssigner, parseDevices } from "./host-devices.js";
@@ -75,6 +78,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   readonly #liveChecks: LiveChecks;
   readonly #liveMoves: LiveMoves;
   readonly #rescue: Rescue;
+  readonly #reports: GuestReports;
   readonly #tree: ProviderTreeEditor;
   readonly #node: OwnNode;
 
@@ -110,12 +114,14 @@ export class FakeLibvirtDriver implements VirtDriver {
       watcher: this.#watcher,
       devices: this.#devices,
       fence: this.#fence,
+      console: new ConsoleLog(this.#files, { ...context, files: this.#fence.disks }),
     };
     this.#guests = new Guests(parts);
     this.#coldMoves = new ColdMoves(parts, this.#guests);
     this.#liveChecks = new LiveChecks(parts, this.#guests, this.#cpu);
     this.#liveMoves = new LiveMoves(parts, this.#guests);
     this.#rescue = new Rescue(parts, this.#guests);
+    this.#reports = new GuestReports(parts, this.#guests);
     this.#tree = new ProviderTreeEditor({
       config,
       inventory: context.inventory,
@@ -220,10 +226,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   async reboot(instance: Instance, type: "SOFT" | "HARD", options?: Options): Promise<void> {
-    if (type === "HARD") {
-      return this.#guests.hardReboot(instance, options);
-    }
-    return this.#guests.change(instance, this.#config.delayReboot, options, () => "running");
+    return type === "HARD" ? this.#guests.hardReboot(instance, options) : this.#guests.softReboot(instance, options);
   }
 
   pause(instance: Instance, options?: Options): Promise<void> {
@@ -265,6 +268,22 @@ export class FakeLibvirtDriver implements VirtDriver {
     await this.#guests.take(this.#config.delaySnapshot, signal);
     await updateTaskState("image_uploading");
     await storeStandIn(instance, upload);
+  }
+
+  getHostUptime(): Promise<string> {
+    return this.#reports.uptime();
+  }
+
+  getConsoleOutput(instance: Instance): Promise<string> {
+    return this.#reports.console(instance);
+  }
+
+  getDiagnostics(instance: Instance): Promise<Readonly<Record<string, number>>> {
+    return this.#reports.diagnostics(instance);
+  }
+
+  getInstanceDiagnostics(instance: Instance): Promise<GuestDiagnostics> {
+    return this.#reports.instanceDiagnostics(instance);
   }
 
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {

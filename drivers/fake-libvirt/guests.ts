@@ -8,6 +8,7 @@ import {
   type SpawnOptions,
 } from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
+import type { ConsoleLog } from "./console-log.js";
 import type { AssignedDevice, DomainState } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
 import type { DomainWatcher } from "./domain-watcher.js";
@@ -27,6 +28,7 @@ export interface HypervisorParts {
   readonly watcher: DomainWatcher;
   readonly devices: DeviceAssigner;
   readonly fence: Fence;
+  readonly console: ConsoleLog;
 }
 
 interface Definition {
@@ -88,7 +90,7 @@ export class Guests {
 
   /** @throws {ComputeResourcesUnavailable} devices that it needs are taken. */
   async define(instance: Instance, { allocations, minDisk = 0, state, awaited = false }: Definition): Promise<void> {
-    const { store, files, devices, config, context } = this.#parts;
+    const { store, files, devices, config, context, console } = this.#parts;
     const domainWith = (assigned: readonly AssignedDevice[]) =>
       newDomain({
         instance,
@@ -100,16 +102,20 @@ export class Guests {
         now: context.clock.now(),
       });
     const define = (assigned: readonly AssignedDevice[]) => store.define({ ...domainWith(assigned), awaited }, state);
-    if (!allocations) {
-      return define((await store.get(instance.uuid))?.devices ?? []);
+    if (allocations) {
+      const others = async () => (await store.all()).filter(({ uuid }) => uuid !== instance.uuid);
+      await devices.assign(allocations, others, define);
+    } else {
+      await define((await store.get(instance.uuid))?.devices ?? []);
     }
-    const others = async () => (await store.all()).filter(({ uuid }) => uuid !== instance.uuid);
-    await devices.assign(allocations, others, define);
+    if (state === "running") {
+      await console.boot(instance);
+    }
   }
 
   /** Makes the guest anew where it, its XML or its disks are missing, or are what a move that came back has set aside. */
   async hardReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
-    const { store, files, watcher, config } = this.#parts;
+    const { store, files, watcher, config, console } = this.#parts;
     const { uuid } = instance;
     await watcher.own(uuid, async () => {
       await this.take(config.delayReboot, options?.signal);
@@ -120,8 +126,22 @@ export class Guests {
       await files.make(uuid, wantedDisks(instance));
       if (domain && !domain.leftBehind) {
         await store.setState(uuid, "running");
+        await console.boot(instance);
       } else {
         await this.define(instance, { ...(domain ? {} : { allocations: {} }), state: "running" });
+      }
+    });
+  }
+
+  /** Asks the guest to stop, and starts it again. @throws {GuestNotFound} */
+  async softReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
+    const { config, console, watcher } = this.#parts;
+    await watcher.own(instance.uuid, async () => {
+      const ran = (await this.state(instance)) === "running";
+      await this.change(instance, config.delayReboot, options, () => "running");
+      if (ran) {
+        await console.powerDown(instance);
+        await console.boot(instance);
       }
     });
   }
@@ -133,14 +153,21 @@ export class Guests {
     options: DriverOperationOptions | undefined,
     next: (state: DomainState) => DomainState,
   ): Promise<void> {
-    const { store, watcher } = this.#parts;
+    const { store, watcher, console } = this.#parts;
     await watcher.own(instance.uuid, async () => {
       const wanted = next(await this.state(instance));
       await this.take(delay, options?.signal);
       // The guest may have gone, or been stopped from outside, since the delay began.
       const before = await this.state(instance);
-      if (before !== wanted) {
-        await store.setState(instance.uuid, next(before));
+      if (before === wanted) {
+        return;
+      }
+      const after = next(before);
+      await store.setState(instance.uuid, after);
+      if (after === "running" && (before === "shutoff" || before === "crashed")) {
+        await console.boot(instance);
+      } else if (after === "shutoff" && before === "running") {
+        await console.powerDown(instance);
       }
     });
   }

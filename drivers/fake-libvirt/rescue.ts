@@ -19,7 +19,7 @@ export class Rescue {
 
   /** @throws {GuestNotFound} {@link BuildAbortException} */
   async rescue(instance: Instance, { image, signal }: RescueOptions): Promise<void> {
-    const { store, files, watcher, config, fence } = this.#parts;
+    const { store, files, watcher, config, fence, console } = this.#parts;
     const { uuid } = instance;
     refuseImage(image);
     await watcher.own(uuid, async () => {
@@ -35,12 +35,13 @@ export class Rescue {
       const path = files.disk(uuid, RESCUE_DISK);
       const disks = [{ path, format: "qcow2" as const, target: "vda" }, ...domain.disks.map(oneLater)];
       await store.define({ ...domain, disks }, "running");
+      await console.boot(instance);
     });
   }
 
   /** @throws {GuestNotFound} */
   async unrescue(instance: Instance, options?: DriverOperationOptions): Promise<void> {
-    const { store, files, watcher, config, fence } = this.#parts;
+    const { store, files, watcher, config, fence, console } = this.#parts;
     const { uuid } = instance;
     const original = files.disk(uuid, UNRESCUE_XML);
     await watcher.own(uuid, async () => {
@@ -53,6 +54,7 @@ export class Rescue {
       }
       await store.setState(uuid, "shutoff");
       await store.define(domainFromXml(xml, uuid), "running");
+      await console.boot(instance);
       await fence.disks.remove(files.disk(uuid, RESCUE_DISK));
       await fence.disks.remove(original);
     });

@@ -33,6 +33,9 @@ export interface HypervisorParts {
 /** Milliseconds after which a guest is told once more to shut down. */
 const TELL_AGAIN = 10_000;
 
+/** What Nova shows of a console at most. */
+const CONSOLE_BYTES = 100 * 1024;
+
 /** The guests of one hypervisor: a definition, disks, and a QEMU where it runs. */
 export class Guests {
   readonly #parts: HypervisorParts;
@@ -57,6 +60,17 @@ export class Guests {
       return "arriving";
     }
     return (await context.files.stat(layout.memory(uuid))) ? "suspended" : state;
+  }
+
+  /** The end of what the guest has sent by its serial port. @throws {GuestNotFound} */
+  async consoleOutput(instance: Instance): Promise<string> {
+    const { context, layout } = this.#parts;
+    await this.state(instance);
+    const path = layout.console(instance.uuid);
+    // A guest may have written any amount.
+    return (await context.files.stat(path)) === undefined
+      ? ""
+      : (await context.processes.run({ argv: ["tail", "-c", String(CONSOLE_BYTES), path] })).stdout;
   }
 
   /** A guest that has come from another host is this one's from now on, whatever becomes of it. */

@@ -216,6 +216,14 @@ export class QemuDriver implements VirtDriver {
     return this.#own(instance, () => this.#snapshots.take(instance, options));
   }
 
+  async getHostUptime(): Promise<string> {
+    return (await this.#parts.context.processes.run({ argv: ["uptime"], env: { LANG: "C" } })).stdout;
+  }
+
+  getConsoleOutput(instance: Instance): Promise<string> {
+    return this.#guests.consoleOutput(instance);
+  }
+
   resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
     return this.#own(instance, () => this.#power.resumeOnBoot(instance, options?.signal));
   }

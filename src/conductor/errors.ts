@@ -36,6 +36,14 @@ export class InvalidMigrationState extends ConductorError {
 export class MigrationPreCheckError extends ConductorError {
   override readonly name = "MigrationPreCheckError";
 }
+/** What was asked cannot be said of an instance in its state: `data` has `attr` and `state`. */
+export class InstanceInvalidState extends ConductorError {
+  override readonly name = "InstanceInvalidState";
+}
+/** The driver of the host that was asked does not do that. */
+export class NotImplementedError extends ConductorError {
+  override readonly name = "NotImplementedError";
+}
 export class ServiceNotFound extends ConductorError {
   override readonly name = "ServiceNotFound";
 }

@@ -19,6 +19,7 @@ import type { HostLease } from "./host-lease.js";
 import type { MessageScopes } from "./messages/message-scope.js";
 import type { OsloRequest } from "./messages/oslo-message.js";
 import type { Rpc } from "./messages/rpc.js";
+import { writeDiagnostics } from "./objects/diagnostics.js";
 import { writeLiveMigrateData } from "./objects/live-migrate-data.js";
 import type { Topology } from "./transport/topology.js";
 
@@ -244,6 +245,8 @@ export class NovaSession implements MortalSession {
         return writeLiveMigrateData(value as never, args.dest_check_data, this.#parts.nova.profile, { bySource: true });
       case "pre_live_migration":
         return writeLiveMigrateData(value as never, args.migrate_data, this.#parts.nova.profile);
+      case "get_instance_diagnostics":
+        return writeDiagnostics(value as never);
       default:
         return value ?? null;
     }

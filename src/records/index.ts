@@ -2,6 +2,7 @@ export * from "./action.js";
 export * from "./compute-node.js";
 export * from "./cpu-request.js";
 export * from "./flavor.js";
+export * from "./guest-diagnostics.js";
 export * from "./hypervisor-guest.js";
 export * from "./image-properties.js";
 export * from "./instance.js";

@@ -1,4 +1,5 @@
 import { MOST } from "../records/field.js";
+import { wrongInDiagnostics } from "./diagnostics-check.js";
 import type { ReshapeAllocations } from "./driver.js";
 import { describe } from "./driver-error.js";
 import type { DriverMethod } from "./driver-methods.js";
@@ -9,6 +10,7 @@ import { providersOf, wrongInAllocations, wrongInTree } from "./provider-checks.
 import type { ProviderTree } from "./provider-tree.js";
 import {
   type AvailableResource,
+  type GuestDiagnostics,
   type GuestInfo,
   POWER_STATES,
   type PowerState,
@@ -103,6 +105,29 @@ export class DriverChecks {
       return { state, internalId };
     }
     return this.#fail(method, "return a text as internalId, if any", internalId);
+  };
+
+  /** Numbers and texts by names of the driver's own. */
+  readonly diagnostics = (method: DriverMethod, value: unknown): Readonly<Record<string, number | string>> => {
+    if (!isRecord(value)) {
+      return this.#fail(method, "return an object of numbers and texts", value);
+    }
+    const wrong = Object.entries(value).find(([, item]) => typeof item !== "string" && !Number.isFinite(item));
+    if (wrong !== undefined) {
+      return this.#fail(method, "return an object of numbers and texts", wrong[1], `as ${wrong[0]}`);
+    }
+    return value as Readonly<Record<string, number | string>>;
+  };
+
+  readonly instanceDiagnostics = (method: DriverMethod, value: unknown): GuestDiagnostics => {
+    if (!isRecord(value)) {
+      return this.#fail(method, "return an object with what the guest uses", value);
+    }
+    const wrong = wrongInDiagnostics(value);
+    if (wrong !== undefined) {
+      throw VirtDriverMisbehaved.ofValue(this.#driver, method, { ...wrong, found: describe(wrong.found) });
+    }
+    return value as unknown as GuestDiagnostics;
   };
 
   readonly token = (method: DriverMethod, value: unknown): SharedStorageToken | null => {

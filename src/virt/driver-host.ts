@@ -13,6 +13,7 @@ import type { ProviderTree } from "./provider-tree.js";
 import type {
   AvailableResource,
   DestroyOptions,
+  GuestDiagnostics,
   GuestInfo,
   Instance,
   PowerState,
@@ -26,6 +27,9 @@ import type {
 type Options = DriverOperationOptions;
 type RefreshOptions = Options & { readonly refresh?: boolean };
 export type DriverHostOptions = DriverCallOptions;
+
+/** Characters of a console that anybody is shown; Nova's limit. */
+const MOST_CONSOLE_OUTPUT = 100 * 1024;
 
 /**
  * The only way in which the core calls a driver. Offers every method of the contract with the contract's default where
@@ -247,6 +251,26 @@ export class DriverHost extends HostedMoves {
     return lendingImages(this.#context.images, (lent) =>
       this.#invoker.runNeeded("snapshot", instance, imageId, lent.to(imageId, options)),
     );
+  }
+
+  /** @throws {NotImplemented} as the three that follow. */
+  getHostUptime(options?: Options): Promise<string> {
+    return this.#invoker.askNeeded("getHostUptime", this.#checks.text, options);
+  }
+
+  /** The last {@link MOST_CONSOLE_OUTPUT} characters. @throws {GuestNotFound} */
+  async getConsoleOutput(instance: Instance, options?: Options): Promise<string> {
+    const output = await this.#invoker.askNeeded("getConsoleOutput", this.#checks.anyText, instance, options);
+    return output.slice(-MOST_CONSOLE_OUTPUT);
+  }
+
+  /** @throws {GuestNotFound} as the one that follows. */
+  getDiagnostics(instance: Instance, options?: Options): Promise<Readonly<Record<string, number | string>>> {
+    return this.#invoker.askNeeded("getDiagnostics", this.#checks.diagnostics, instance, options);
+  }
+
+  getInstanceDiagnostics(instance: Instance, options?: Options): Promise<GuestDiagnostics> {
+    return this.#invoker.askNeeded("getInstanceDiagnostics", this.#checks.instanceDiagnostics, instance, options);
   }
 
   plugVifs(instance: Instance, options?: Options): Promise<void> {

@@ -3,6 +3,7 @@ import type { DriverConfigSchema } from "./config-schema.js";
 import type { DriverContext } from "./context.js";
 import type { MoveMethods } from "./move-methods.js";
 import type { ProviderTree } from "./provider-tree.js";
+import type { ReportMethods } from "./report-methods.js";
 import type {
   AvailableResource,
   CallOptions,
@@ -32,7 +33,7 @@ export type ReshapeAllocations = Map<string, Map<string, Record<string, number>>
  * state of record or to Placement: its only ways out are what it returns, what it throws, and `context.emitEvent`.
  * Methods marked optional may be left out; the comment says what is done instead.
  */
-export interface VirtDriver extends MoveMethods {
+export interface VirtDriver extends MoveMethods, ReportMethods {
   readonly capabilities: Capabilities;
   /** Nodes may legitimately move between hosts (ironic). Default false. */
   readonly rebalancesNodes?: boolean;

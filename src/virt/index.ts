@@ -35,5 +35,6 @@ export * from "./move-methods.js";
 export * from "./move-types.js";
 export * from "./node-inventory.js";
 export * from "./provider-tree.js";
+export * from "./report-methods.js";
 export * from "./types.js";
 export * from "./virt-api.js";

@@ -5,6 +5,7 @@ import type { Image, ImageMeta, UploadOptions } from "./images.js";
 export type {
   AssignedResource,
   Flavor,
+  GuestDiagnostics,
   Instance,
   Migration,
   MigrationContext,

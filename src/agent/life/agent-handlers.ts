@@ -4,6 +4,7 @@ import type { AgentHandlers } from "../../conductor/port.js";
 import type { Asker, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
 import { OPERATIONS } from "../operations/table.js";
 import type { AgentServices } from "../services.js";
+import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics } from "./guest-reports.js";
 import { listGuests } from "./list-guests.js";
 import type { TaskTracker } from "./task-tracker.js";
 
@@ -74,6 +75,10 @@ function hostHandlers(services: AgentServices, tasks: TaskTracker): Pick<AgentHa
   const { operations, tracker, driver, logger } = services;
   return {
     list_guests: () => tasks.run(() => listGuests(services)),
+    get_host_uptime: () => tasks.run(() => hostUptime(services)),
+    get_console_output: (params) => tasks.run(() => consoleOutput(services, params)),
+    get_diagnostics: (params) => tasks.run(() => diagnostics(services, params)),
+    get_instance_diagnostics: (params) => tasks.run(() => instanceDiagnostics(services, params)),
     migration_ended: async ({ migrationId }) => {
       operations.incoming.end(migrationId);
       return null;

@@ -15,7 +15,15 @@ import type { OutgoingMigrations } from "./live-migration/outgoing-migrations.js
 import type { IncomingMoves } from "./moves/incoming-moves.js";
 
 /** Methods that are about a host or its memory, and those whose question changes nothing. */
-export type HostMethod = "set_host_enabled" | "list_guests" | "check_instance_shared_storage" | "migration_ended";
+export type HostMethod =
+  | "set_host_enabled"
+  | "list_guests"
+  | "check_instance_shared_storage"
+  | "migration_ended"
+  | "get_host_uptime"
+  | "get_console_output"
+  | "get_diagnostics"
+  | "get_instance_diagnostics";
 
 /** The agent's methods that begin an operation on an instance. */
 export type InstanceMethod = Exclude<AgentMethod, HostMethod>;

@@ -3,8 +3,10 @@ import {
   type Field,
   flag,
   id,
+  integer,
   LONGEST,
   listOf,
+  MOST,
   name,
   nullable,
   object,
@@ -18,6 +20,7 @@ import {
   ALLOCATIONS_BY_PROVIDER,
   type AllocationsByProvider,
   FLAVOR,
+  guestDiagnostics,
   hypervisorGuest,
   RETRY_INFO,
   SELECTION,
@@ -83,6 +86,12 @@ export const AGENT_METHODS = {
   set_host_enabled: call({ enabled: flag }, oneOf(["enabled", "disabled"])),
   /** For people: what the host's driver has, of which not every hypervisor can be looked at from outside. */
   list_guests: call({}, listOf(hypervisorGuest)),
+  /** For people, of the host and of a guest that is on it (spec 6.10): each changes nothing. */
+  get_host_uptime: call({}, text()),
+  /** `tailLength`: lines from the end; null: all of them. */
+  get_console_output: call({ ...ofInstance, tailLength: nullable(integer(-MOST, MOST)) }, text(LONGEST)),
+  get_diagnostics: call(ofInstance, anyObject),
+  get_instance_diagnostics: call(ofInstance, guestDiagnostics),
   /** Agent to agent; spec 3.3. */
   check_instance_shared_storage: call({ instanceUuid: uuid, token: anyObject }, flag),
   start_instance: cast(ofInstance),

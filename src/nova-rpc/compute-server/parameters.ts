@@ -5,6 +5,7 @@ import {
   type InstanceParams,
 } from "../../conductor/methods/agent.js";
 import type { ParamsOf } from "../../conductor/methods/method.js";
+import { MOST } from "../../records/field.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
 import { isRecord, MalformedObject, objectOf } from "../objects/primitive.js";
@@ -76,6 +77,7 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   type: (args) => (args.reboot_type === "HARD" ? "HARD" : "SOFT"),
   imageId: (args) => text(args.image_id, ""),
   rescueImageRef: (args) => (typeof args.rescue_image_ref === "string" ? args.rescue_image_ref : undefined),
+  tailLength: ({ tail_length: length }) => lineCount(length),
   diskInfo: (args) => (typeof args.disk_info === "string" ? args.disk_info : JSON.stringify(args.disk_info ?? {})),
   dest: (args) => text(args.dest, ""),
   blockMigration: (args) => flagOrNull(args.block_migration),
@@ -136,4 +138,13 @@ export function text(value: unknown, fallback: string): string {
 
 function flagOrNull(value: unknown): boolean | null {
   return typeof value === "boolean" ? value : null;
+}
+
+/** As Nova reads it: what is no number counts as none. */
+function lineCount(length: unknown): number | null {
+  if (length === null || length === undefined) {
+    return null;
+  }
+  const lines = Math.trunc(Number(length));
+  return Number.isSafeInteger(lines) && Math.abs(lines) <= MOST ? lines : 0;
 }

@@ -100,6 +100,7 @@ const OTHERWISE = {
     tools.hostChanges();
     return inbound("set_host_enabled", { enabled: args.enabled === true });
   },
+  get_host_uptime: () => inbound("get_host_uptime", {}),
   check_instance_shared_storage: (args) => {
     const { instance_uuid: uuid = "", ...token } = isRecord(args.data) ? args.data : {};
     return inbound("check_instance_shared_storage", { instanceUuid: String(uuid), token });

@@ -8,12 +8,8 @@ class ConsoleTypeUnavailable extends Error {
 
 /** Answers to what the agent does not do. Every call has one: without, the API would answer 500 to everybody. */
 export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = {
-  get_host_uptime: notImplemented,
   host_power_action: notImplemented,
   host_maintenance_mode: notImplemented,
-  get_diagnostics: notImplemented,
-  get_instance_diagnostics: notImplemented,
-  get_console_output: notImplemented,
   get_vnc_console: noConsole,
   get_spice_console: noConsole,
   get_serial_console: noConsole,

@@ -41,6 +41,7 @@ const OUTBOUND: Readonly<Record<string, string>> = {
   MigrationPreCheckError: "MigrationPreCheckError",
   InvalidMigrationState: "InvalidMigrationState",
   ObjectActionError: "ObjectActionError",
+  InstanceInvalidState: "InstanceInvalidState",
   ConsoleTypeUnavailable: "ConsoleTypeUnavailable",
   SetAdminPasswdNotSupported: "SetAdminPasswdNotSupported",
 };
@@ -138,13 +139,16 @@ export function failureOf(error: unknown): string {
 }
 
 /** By which the caller tells one refusal of an action from another. */
-function reasonOf(error: unknown): { readonly reason?: string } {
+function reasonOf(error: unknown): Readonly<Record<string, unknown>> {
+  if (error instanceof errors.InstanceInvalidState) {
+    return error.data;
+  }
   const reason = error instanceof errors.ObjectActionError ? error.data.reason : undefined;
   return typeof reason === "string" ? { reason } : {};
 }
 
 function novaClassOf(error: unknown): { readonly name: string; readonly module: string } {
-  if (error instanceof NotImplementedHere || (error instanceof Error && error.name === "NotImplemented")) {
+  if (error instanceof NotImplementedHere || (error instanceof Error && error.name === "NotImplementedError")) {
     return { name: "NotImplementedError", module: "builtins" };
   }
   if (error instanceof UnsupportedRequest) {

@@ -11,6 +11,7 @@ import { MANNERS_CASES } from "./manners.js";
 import { OTHER_CASES } from "./others.js";
 import { POWER_CASES } from "./power.js";
 import { PROVIDER_TREE_CASES } from "./provider-tree.js";
+import { REPORT_CASES } from "./reports.js";
 import { RESHAPE_CASES } from "./reshape.js";
 import { SNAPSHOT_CASES } from "./snapshots.js";
 
@@ -22,6 +23,7 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...DESTRUCTION_CASES,
   ...SNAPSHOT_CASES,
   ...IMAGE_CASES,
+  ...REPORT_CASES,
   ...POWER_CASES,
   ...COLD_MOVE_CASES,
   ...LIVE_MIGRATION_CASES,

@@ -201,7 +201,7 @@ describe("a host of a real Nova", () => {
   });
 
   it.each([
-    [{ method: "get_host_uptime" }, "NotImplementedError"],
+    [{ method: "host_power_action" }, "NotImplementedError"],
     [{ method: "get_vnc_console", args: { console_type: "novnc" } }, "ConsoleTypeUnavailable"],
     [{ method: "toString" }, "NoSuchMethod"],
     [{ method: "start_instance", version: "5.0" }, "UnsupportedVersion"],

@@ -2,6 +2,13 @@ import { readFile } from "node:fs/promises";
 import type { TSchema } from "typebox";
 import type { JsonSchema } from "../../../src/records/field.js";
 import { FLAVOR } from "../../../src/records/flavor.js";
+import {
+  CPU_DIAGNOSTICS,
+  DISK_DIAGNOSTICS,
+  GUEST_DIAGNOSTICS,
+  MEMORY_DIAGNOSTICS,
+  NIC_DIAGNOSTICS,
+} from "../../../src/records/guest-diagnostics.js";
 import { INSTANCE, TASK_STATES, VM_STATES } from "../../../src/records/instance.js";
 import { MIGRATION, MIGRATION_CONTEXT } from "../../../src/records/migration.js";
 import { POWER_STATES } from "../../../src/virt/index.js";
@@ -115,6 +122,13 @@ const RECORDS: readonly (RecordShape & { readonly module: string })[] = [
     fields: fieldsOf(MIGRATION_CONTEXT.oldResources.items),
     comment: "A discrete resource handed to a guest.",
   },
+  ...Object.entries({
+    GuestDiagnostics: { fields: GUEST_DIAGNOSTICS, comment: "What a guest that runs uses. What is not known is null." },
+    MemoryDiagnostics: { fields: MEMORY_DIAGNOSTICS, comment: "A guest's memory." },
+    CpuDiagnostics: { fields: CPU_DIAGNOSTICS, comment: "One virtual CPU of a guest." },
+    NicDiagnostics: { fields: NIC_DIAGNOSTICS, comment: "One network card of a guest." },
+    DiskDiagnostics: { fields: DISK_DIAGNOSTICS, comment: "One disk of a guest." },
+  }).map(([name, record]) => ({ name, module: "guest-diagnostics.ts", ...record })),
 ];
 
 const ENUMERATIONS: Readonly<Record<string, readonly (string | number)[]>> = {

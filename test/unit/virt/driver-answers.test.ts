@@ -165,6 +165,29 @@ const ANSWERS: Readonly<Record<Answering, Checked>> = {
       [{ state: 1, internalId: 7 }, "return a text as internalId, if any", "found 7"],
     ],
   },
+  getHostUptime: {
+    ask: (host) => host.getHostUptime(),
+    broken: [
+      [7, "return a text that is not empty", "found 7"],
+      ["", "return a text that is not empty", 'found ""'],
+    ],
+  },
+  getConsoleOutput: {
+    ask: (host) => host.getConsoleOutput(instance),
+    broken: [[null, "return a text", "found null"]],
+  },
+  getDiagnostics: {
+    ask: (host) => host.getDiagnostics(instance),
+    broken: [
+      [[], "return an object of numbers and texts", "found []"],
+      [{ memory: null }, "return an object of numbers and texts", "found null as memory"],
+      [{ cpu0_time: Number.NaN }, "return an object of numbers and texts", "found NaN as cpu0_time"],
+    ],
+  },
+  getInstanceDiagnostics: {
+    ask: (host) => host.getInstanceDiagnostics(instance),
+    broken: [[null, "return an object with what the guest uses", "found null"]],
+  },
   instanceExists: yesOrNo((host) => host.instanceExists(instance)),
   instanceOnDisk: yesOrNo((host) => host.instanceOnDisk(instance)),
   deleteInstanceFiles: yesOrNo((host) => host.deleteInstanceFiles(instance)),

@@ -10,9 +10,13 @@ export interface Hypervisor {
   readonly service: Service;
 }
 
+export type HypervisorView = { readonly [key: string]: Json };
+
 export interface HypervisorViewOptions {
   readonly version: number;
   readonly detail: boolean;
+  /** Since 2.88 in detail; null: the host does not say. */
+  readonly uptime: string | null;
   /** Names and uuids of the servers on the host; undefined: not asked for. */
   readonly servers?: readonly { readonly name: string; readonly uuid: string }[] | undefined;
 }
@@ -20,8 +24,8 @@ export interface HypervisorViewOptions {
 export function hypervisorView(
   deps: Pick<ComputeDeps, "clock" | "serviceDownTime">,
   { node, service }: Hypervisor,
-  { version, detail, servers }: HypervisorViewOptions,
-): { readonly [key: string]: Json } {
+  { version, detail, uptime, servers }: HypervisorViewOptions,
+): HypervisorView {
   return {
     id: version >= 53 ? node.uuid : node.id,
     hypervisor_hostname: node.hypervisorHostname,
@@ -37,9 +41,7 @@ export function hypervisorView(
             host: node.host,
             disabled_reason: service.disabledReason,
           },
-          ...(version >= 88
-            ? { uptime: node.stats.uptime ?? null }
-            : { ...amounts(node), cpu_info: cpuInfo(node, version) }),
+          ...(version >= 88 ? { uptime } : { ...amounts(node), cpu_info: cpuInfo(node, version) }),
         }
       : {}),
     ...(servers && (servers.length > 0 || version >= 75)

@@ -1,15 +1,21 @@
-import type { ComputeNode } from "../../../records/index.js";
-import type { Json } from "../../http/json.js";
+import { ConductorError } from "../../../conductor/errors.js";
+import type { ComputeNode, Service } from "../../../records/index.js";
 import { Turns } from "../../turns.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { type Hypervisor, hypervisorView } from "./hypervisor-view.js";
+import { isUp } from "../services/service-status.js";
+import { type Hypervisor, type HypervisorView, hypervisorView } from "./hypervisor-view.js";
 
 /** Nodes that are read and shown in one go. */
 const ROWS = 200;
 
+/** Milliseconds that a host has to say how long it is up, when a list waits for it. */
+const UPTIME_TIMEOUT = 5_000;
+
+type Asked = Pick<Call, "version" | "requestId">;
+
 export interface ShownHypervisors {
-  readonly views: readonly Json[];
+  readonly views: readonly HypervisorView[];
   readonly last: ComputeNode | undefined;
 }
 
@@ -21,16 +27,16 @@ interface Showing {
 /** The nodes behind `after`, by id, as this caller is shown them. */
 export async function showPage(
   deps: ComputeDeps,
-  { version }: Pick<Call, "version">,
+  call: Asked,
   { after: start = 0, limit = Number.MAX_SAFE_INTEGER, ...showing }: Showing & { after?: number; limit?: number },
 ): Promise<ShownHypervisors> {
   const turns = new Turns(deps);
-  const views: Json[] = [];
+  const views: HypervisorView[] = [];
   let last: ComputeNode | undefined;
   while (views.length < limit) {
     const most = Math.min(ROWS, limit - views.length);
     const nodes = deps.store.computeNodes.served({ after: last?.id ?? start, limit: most });
-    views.push(...viewsOf(deps, version, nodes, showing));
+    views.push(...(await viewsOf(deps, call, nodes, showing)));
     last = nodes.at(-1) ?? last;
     if (nodes.length < most) {
       break;
@@ -45,38 +51,66 @@ export async function showPage(
 /** Shows the hypervisors with these ids. */
 export async function showSome(
   deps: ComputeDeps,
-  { version }: Pick<Call, "version">,
+  call: Asked,
   ids: readonly number[],
   showing: Showing,
-): Promise<readonly Json[]> {
+): Promise<readonly HypervisorView[]> {
   const turns = new Turns(deps);
-  const views: Json[] = [];
+  const views: HypervisorView[] = [];
   for (let from = 0; from < ids.length; from += ROWS) {
     if (turns.due) {
       await turns.give();
     }
     const nodes = deps.store.computeNodes.servedByIds(ids.slice(from, from + ROWS));
-    views.push(...viewsOf(deps, version, nodes, showing));
+    views.push(...(await viewsOf(deps, call, nodes, showing)));
   }
   return views;
 }
 
-function viewsOf(
+async function viewsOf(
   deps: ComputeDeps,
-  version: number,
+  call: Asked,
   nodes: readonly ComputeNode[],
   { detail, servers }: Showing,
-): readonly Json[] {
+): Promise<readonly HypervisorView[]> {
+  const { version } = call;
   const hosts = [...new Set(nodes.map(({ host }) => host))];
   const services = new Map(
     deps.store.services.byHosts(hosts, "nova-compute").map((service) => [service.host, service]),
   );
   const names = servers ? deps.store.instances.namesByHosts(hosts) : undefined;
+  const uptimes = detail && version >= 88 ? await uptimesOf(deps, call, [...services.values()]) : undefined;
   return nodes.flatMap((node) => {
     const service = services.get(node.host);
-    const options = { version, detail, servers: names && (names.get(node.host) ?? []) };
+    const uptime = uptimes?.get(node.host) ?? null;
+    const options = { version, detail, uptime, servers: names && (names.get(node.host) ?? []) };
     return service ? [hypervisorView(deps, { node, service }, options)] : [];
   });
+}
+
+/** What each host says that is up; a host that says nothing has none. */
+async function uptimesOf(
+  deps: ComputeDeps,
+  { requestId }: Asked,
+  services: readonly Service[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const asked = services.filter((service) => isUp(deps, service));
+  const options = { requestId, timeout: UPTIME_TIMEOUT };
+  const told = await Promise.all(
+    asked.map(async ({ host }) => {
+      const uptime = await deps.bus.call(host, "get_host_uptime", {}, options).catch(noneKnown);
+      return [host, uptime] as const;
+    }),
+  );
+  return new Map(told);
+}
+
+/** @throws what says nothing of the host */
+function noneKnown(error: unknown): null {
+  if (error instanceof ConductorError) {
+    return null;
+  }
+  throw error;
 }
 
 /** The node with this uuid, or with this number; undefined: there is none whose service is there. */

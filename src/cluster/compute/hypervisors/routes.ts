@@ -1,6 +1,7 @@
+import { askAgent } from "../api/ask-agent.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, Fault, notFound } from "../api/fault.js";
+import { badRequest, notFound } from "../api/fault.js";
 import { isUuidLike } from "../api/formats.js";
 import { readPage } from "../api/paging.js";
 import { requireAdmin } from "../api/policy.js";
@@ -128,14 +129,16 @@ async function show(deps: ComputeDeps, call: Call): Promise<Answer> {
   return { body: { hypervisor } };
 }
 
-/** No driver tells; a host that is down could not be asked anyway. */
-function uptime(deps: ComputeDeps, call: Call): Answer {
+/** What the host itself says; since 2.88 it is a member of the hypervisor. @throws {Fault} 400, 404, 501 */
+async function uptime(deps: ComputeDeps, call: Call): Promise<Answer> {
   requireAdmin(call, policy("uptime"));
-  const { service } = find(deps, call);
+  const { node, service } = find(deps, call);
   if (!isUp(deps, service)) {
     throw badRequest(`Compute service of ${service.host} is unavailable at this time.`);
   }
-  throw new Fault(501, "The requested functionality is not supported.");
+  const told = await askAgent(deps, call, service.host, "get_host_uptime", {}, "get_host_uptime");
+  const [shown = {}] = await showSome(deps, call, [node.id], { detail: false, servers: false });
+  return { body: { hypervisor: { ...shown, uptime: told } } };
 }
 
 async function search(deps: ComputeDeps, servers: boolean, call: Call): Promise<Answer> {

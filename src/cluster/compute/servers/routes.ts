@@ -4,6 +4,7 @@ import { runAction } from "./actions/index.js";
 import { ATTACHMENT_ROUTES } from "./attachments.js";
 import { createServer } from "./create-server.js";
 import { deleteServer } from "./delete-server.js";
+import { DIAGNOSTICS_ROUTES } from "./diagnostics.js";
 import { findServer } from "./find-server.js";
 import { INSTANCE_ACTION_ROUTES } from "./instance-actions.js";
 import { listServers } from "./list-servers.js";
@@ -35,4 +36,5 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
   ...ADDRESS_ROUTES,
   ...INTERFACE_ROUTES,
   ...ATTACHMENT_ROUTES,
+  ...DIAGNOSTICS_ROUTES,
 ];

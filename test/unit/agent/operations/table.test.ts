@@ -7,7 +7,16 @@ import { OPERATIONS } from "../../../../src/agent/operations/table.js";
 import type { AgentServices } from "../../../../src/agent/services.js";
 
 const NAMES = Object.keys(OPERATIONS) as OperationName[];
-const HOST = ["check_instance_shared_storage", "list_guests", "migration_ended", "set_host_enabled"];
+const HOST = [
+  "check_instance_shared_storage",
+  "get_console_output",
+  "get_diagnostics",
+  "get_host_uptime",
+  "get_instance_diagnostics",
+  "list_guests",
+  "migration_ended",
+  "set_host_enabled",
+];
 const services = {} as AgentServices;
 
 /** The event of the instance's action that an operation records. */

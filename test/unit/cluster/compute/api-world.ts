@@ -9,7 +9,7 @@ import { type ImageFacts, PLAIN } from "../../../../src/cluster/image/images.js"
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import type { Task } from "../../../../src/cluster/store/task.js";
-import { MessagingTimeout } from "../../../../src/conductor/errors.js";
+import { MessagingTimeout, NotImplementedError } from "../../../../src/conductor/errors.js";
 import {
   type ComputeNodeResources,
   type Flavor,
@@ -62,8 +62,10 @@ export class ApiWorld {
   mirrorFailure: Error | undefined;
   readonly passwords: Record<LoginUser, string> = { admin: "", demo: "" };
   wakes = 0;
-  /** What an agent answers to `set_host_enabled`; undefined: nobody does. */
+  /** Whether an agent serves any host. */
   agentAnswers: boolean;
+  /** What an agent answers to each method, or why it does not. */
+  readonly answers: Record<string, unknown> = { set_host_enabled: "enabled" };
   deleteService: ComputeDeps["deleteService"];
   /** Tokens of users that the embedded Identity has none of, for Compute and Image. */
   readonly strangers = new Map<string, Credentials>();
@@ -87,7 +89,11 @@ export class ApiWorld {
         if (!this.agentAnswers) {
           throw new MessagingTimeout(`no agent serves ${host}`);
         }
-        return "enabled" as never;
+        const answer = this.answers[method] ?? new NotImplementedError(`driver fake has no ${method}`);
+        if (answer instanceof Error) {
+          throw answer;
+        }
+        return answer as never;
       },
       serves: () => this.agentAnswers,
     };

@@ -58,6 +58,7 @@ const SERVERS: readonly Door[] = [
   door("admin", "GET", "/servers/{server}/migrations/1"),
   door("admin", "POST", "/servers/{server}/migrations/1/action", { force_complete: null }),
   door("admin", "DELETE", "/servers/{server}/migrations/1"),
+  door("admin", "GET", "/servers/{server}/diagnostics"),
 ];
 
 const action = (level: Level, body: unknown): Door => door(level, "POST", "/servers/{server}/action", body);
@@ -88,6 +89,7 @@ const ACTIONS: readonly Door[] = [
   action("member", { addSecurityGroup: { name: "default" } }),
   action("member", { removeSecurityGroup: { name: "default" } }),
   action("member", { restore: null }),
+  action("member", { "os-getConsoleOutput": {} }),
   action("member", { forceDelete: null }),
 ];
 

@@ -32,7 +32,7 @@ describe.each(LABS)("8.2 rescue and snapshot on %s", (_, newLab) => {
     await host.unrescue(vm);
     expect(await host.powerState(vm)).toBe(1);
     expect(await xml()).toBe(before);
-    expect(await lab.files.list(`${hypervisor()}/instances/${UUID}`)).toEqual(["disk"]);
+    expect(await lab.files.list(`${hypervisor()}/instances/${UUID}`)).toEqual(["console.log", "disk"]);
   });
 
   test("a second rescue keeps the way back; a second unrescue changes nothing", async () => {

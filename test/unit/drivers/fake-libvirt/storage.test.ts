@@ -48,7 +48,7 @@ describe.each(LABS)("storage of fake-libvirt on %s", (_, newLab) => {
         expect(await dest.checkInstanceSharedStorageRemote(token ?? {})).toBe(shared);
         await source.checkInstanceSharedStorageCleanup(token ?? {});
         expect(await source.checkInstanceSharedStorageRemote(token ?? {})).toBe(false);
-        expect(await lab.files.list(`${instancesPath}/${UUID}`)).toEqual(["disk"]);
+        expect(await lab.files.list(`${instancesPath}/${UUID}`)).toEqual(["console.log", "disk"]);
       },
     );
 

@@ -8,7 +8,7 @@ const EVERYTHING = {
   destroyDisks: true,
 };
 
-/** Sections 8.1, 8.4, 8.5 and 3.3. */
+/** Sections 8.1, 8.4, 8.5, 8.14 and 3.3. */
 export const HOST_FLAWS: Flaws = {
   "late-effects": (right) => ({
     initHost: async ({ epoch: _epoch, ...options }: CallOptions = {}) => right.initHost(options),
@@ -70,6 +70,26 @@ export const HOST_FLAWS: Flaws = {
   "startup-list-kept": () => ({
     processInstancesAtStartup: async ([first]: readonly Instance[]) => [{ ...first, uuid: OTHER }],
   }),
+  "uptime-is-told": () => ({ getHostUptime: async () => "long enough" }),
+  "console-is-kept": (right) => {
+    let rebooted = false;
+    return {
+      getConsoleOutput: async (...args: Parameters<typeof right.getConsoleOutput>) =>
+        `${rebooted ? "" : "the memory of one agent"}${(await right.getConsoleOutput(...args)).slice(0, rebooted ? 1 : 5)}`,
+      initHost: async (options?: CallOptions) => {
+        await right.initHost(options);
+        rebooted = (await right.listInstanceUuids()).length > 0;
+      },
+    };
+  },
+  "console-of-absent": () => ({ getConsoleOutput: async () => "" }),
+  "diagnostics-count": (right) => ({
+    getInstanceDiagnostics: async (...args: Parameters<typeof right.getInstanceDiagnostics>) => ({
+      ...(await right.getInstanceDiagnostics(...args)),
+      cpuDetails: [],
+    }),
+  }),
+  "diagnostics-of-absent": () => ({ getDiagnostics: async () => ({ memory: 1024 }) }),
   "methods-together": () => ({ unpause: undefined }),
   "capabilities-kept": (right) => {
     let spawned = false;

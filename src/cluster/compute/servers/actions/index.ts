@@ -4,6 +4,7 @@ import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
 import { addSecurityGroup, removeSecurityGroup } from "../network/security-group-actions.js";
+import { consoleOutput } from "./console-output.js";
 import { createImage } from "./create-image.js";
 import { confirmResize, revertResize } from "./end-resize.js";
 import { evacuate } from "./evacuate.js";
@@ -51,6 +52,7 @@ const ACTIONS: readonly ServerAction[] = [
   createImage,
   addSecurityGroup,
   removeSecurityGroup,
+  consoleOutput,
   restore,
   forceDelete,
 ];
@@ -58,7 +60,7 @@ const ACTIONS: readonly ServerAction[] = [
 const BY_NAME = new Map(ACTIONS.map((action) => [action.name, action]));
 
 /** POST /servers/{id}/action: checks and writes of an action are one transaction. */
-export function runAction(deps: ComputeDeps, call: Call): Answer {
+export function runAction(deps: ComputeDeps, call: Call): Answer | Promise<Answer> {
   const body = call.json();
   const [name] = isObject(body) ? Object.keys(body) : [];
   if (name === undefined) {
@@ -72,6 +74,9 @@ export function runAction(deps: ComputeDeps, call: Call): Answer {
     throw notFound();
   }
   call.body(action.schema);
+  if ("ask" in action) {
+    return action.ask(deps, call);
+  }
   const answer = deps.store.transaction(() => action.run(deps, call));
   deps.wake();
   return answer;

@@ -6,14 +6,25 @@ import type { SchemaVersions } from "../../api/validate.js";
 import { isUp } from "../../services/service-status.js";
 
 /** One member of POST /servers/{id}/action; each has a file of its own. */
-export interface ServerAction {
+export type ServerAction = ActionOfAll & (ChangingAction | AskingAction);
+
+interface ActionOfAll {
   /** Its name in the body: `os-start`. */
   readonly name: string;
   readonly from?: number;
   readonly until?: number;
   /** The schema of the whole body. */
   readonly schema: SchemaVersions<unknown>;
+}
+
+/** What it checks and writes is one transaction. */
+interface ChangingAction {
   readonly run: (deps: ComputeDeps, call: Call) => Answer;
+}
+
+/** Changes nothing, and waits for the answer of the server's host. */
+interface AskingAction {
+  readonly ask: (deps: ComputeDeps, call: Call) => Promise<Answer>;
 }
 
 /** A body whose only member may be anything. */

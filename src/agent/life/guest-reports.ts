@@ -1,0 +1,85 @@
+import { InstanceInvalidState, InstanceNotFound, NotImplementedError } from "../../conductor/errors.js";
+import type { AgentMethods, InstanceParams } from "../../conductor/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
+import { type Instance, POWER_STATES } from "../../records/index.js";
+import { GuestNotFound, NotImplemented } from "../../virt/errors.js";
+import type { AgentServices } from "../services.js";
+
+type Services = Pick<AgentServices, "driver" | "conductor" | "host">;
+
+/** Spec 6.10: what people ask of this host and its guests. @throws {NotImplementedError} this driver cannot tell. */
+export function hostUptime({ driver }: Services): Promise<string> {
+  return told(driver.getHostUptime());
+}
+
+/** @throws {InstanceNotFound} {@link NotImplementedError} */
+export async function consoleOutput(
+  services: Services,
+  { tailLength, ...params }: ParamsOf<AgentMethods, "get_console_output">,
+): Promise<string> {
+  const output = await told(services.driver.getConsoleOutput(await instanceHere(services, params)));
+  return tailLength === null ? output : tail(output, tailLength);
+}
+
+/** @throws {InstanceNotFound} {@link InstanceInvalidState} {@link NotImplementedError} */
+export async function diagnostics(
+  services: Services,
+  params: InstanceParams,
+): Promise<Readonly<Record<string, unknown>>> {
+  return told(services.driver.getDiagnostics(await runningHere(services, params)));
+}
+
+/** @throws as {@link diagnostics} */
+export async function instanceDiagnostics(
+  services: Services,
+  params: InstanceParams,
+): Promise<ResultOf<AgentMethods, "get_instance_diagnostics">> {
+  const found = await told(services.driver.getInstanceDiagnostics(await runningHere(services, params)));
+  return { ...found, state: "running" };
+}
+
+/** The instance may have moved since it was asked about. */
+async function instanceHere(
+  { conductor, host }: Services,
+  { instanceUuid: uuid, requestId }: InstanceParams,
+): Promise<Instance> {
+  const instance = await conductor.call("instance_get", { uuid }, { requestId });
+  if (instance === null || instance.host !== host) {
+    throw new InstanceNotFound(`Instance ${uuid} could not be found.`, { instance_uuid: uuid });
+  }
+  return instance;
+}
+
+async function runningHere(services: Services, params: InstanceParams): Promise<Instance> {
+  const instance = await instanceHere(services, params);
+  const power = await services.driver.powerState(instance);
+  if (power !== POWER_STATES.running) {
+    const [state = "nostate"] = Object.entries(POWER_STATES).find(([, value]) => value === power) ?? [];
+    const shown = state === "nostate" ? "pending" : state;
+    throw new InstanceInvalidState(
+      `Instance ${instance.uuid} in power state ${shown}. Cannot get_diagnostics while the instance is in this state.`,
+      { attr: "power state", instance_uuid: instance.uuid, state: shown, method: "get_diagnostics" },
+    );
+  }
+  return instance;
+}
+
+/** The driver's errors as those that the API tells apart. */
+async function told<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof NotImplemented) {
+      throw new NotImplementedError(error.message);
+    }
+    if (error instanceof GuestNotFound) {
+      throw new InstanceNotFound(error.message);
+    }
+    throw error;
+  }
+}
+
+/** Nova counts the empty line behind the last line feed, and takes a negative number as lines from the beginning to leave out. */
+function tail(output: string, lines: number): string {
+  return lines === 0 ? "" : output.split("\n").slice(-lines).join("\n");
+}

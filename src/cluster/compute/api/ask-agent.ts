@@ -1,0 +1,49 @@
+import {
+  InstanceInvalidState,
+  InstanceNotFound,
+  MessagingTimeout,
+  NotImplementedError,
+} from "../../../conductor/errors.js";
+import type { AgentCall, AgentMethods } from "../../../conductor/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
+import type { Call } from "./call.js";
+import type { ComputeDeps } from "./deps.js";
+import { conflict, Fault, notFound } from "./fault.js";
+
+/** What Nova says of what no driver here, or not this one, does. */
+export const notSupported = (): Fault => new Fault(501, "The requested functionality is not supported.");
+
+/**
+ * What a host's agent answers while the client waits. Nova's API answers 500 when no agent does; here it is 409 as for what moves
+ * a server, since nothing is broken that an operator could not see.
+ * @param verb what the message says that cannot be done in the instance's state
+ * @throws {Fault} 404, 409, 501
+ */
+export async function askAgent<M extends AgentCall>(
+  { bus }: Pick<ComputeDeps, "bus">,
+  { requestId }: Pick<Call, "requestId">,
+  host: string,
+  method: M,
+  params: ParamsOf<AgentMethods, M>,
+  verb: string,
+): Promise<ResultOf<AgentMethods, M>> {
+  try {
+    return await bus.call(host, method, params, { requestId });
+  } catch (error) {
+    throw faultOf(error, verb);
+  }
+}
+
+function faultOf(error: unknown, verb: string): unknown {
+  if (error instanceof NotImplementedError) {
+    return notSupported();
+  }
+  if (error instanceof InstanceNotFound) {
+    return notFound(error.message);
+  }
+  if (error instanceof InstanceInvalidState) {
+    const { attr, state, instance_uuid: uuid } = error.data;
+    return conflict(`Cannot '${verb}' instance ${uuid} while it is in ${attr} ${state}`);
+  }
+  return error instanceof MessagingTimeout ? conflict("Service is unavailable at this time.") : error;
+}

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { InstanceInvalidState, InstanceNotFound } from "../../../../src/conductor/errors.js";
+import type { Instance } from "../../../../src/records/index.js";
+import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+
+let world: ApiWorld;
+let instance: Instance;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.host("devstack1");
+  instance = world.server("devstack1");
+});
+
+function diagnosticsAt(version: number, token?: string) {
+  return world.ask({ url: `/compute/v2.1/servers/${instance.uuid}/diagnostics`, version, token });
+}
+
+describe("6.10 console output", () => {
+  const read = (body: unknown = {}, token?: string) => world.act(instance, { "os-getConsoleOutput": body }, 1, token);
+
+  test("is what the host answers, without what XML could not carry", async () => {
+    world.answers.get_console_output = "a\u0000\u001bb\r\nc\td\n";
+    const reply = await read({ length: "10" });
+    expect([reply.status, reply.json()]).toEqual([200, { output: "ab\nc\td\n" }]);
+    expect(world.calls.at(-1)).toMatchObject({ host: "devstack1", params: { tailLength: 10 } });
+    await read({ length: null });
+    expect(world.calls.at(-1)).toMatchObject({ params: { tailLength: null } });
+    await read({ length: "99999999999999999999" });
+    expect(world.calls.at(-1)).toMatchObject({ params: { tailLength: 2 ** 31 - 1 } });
+  });
+
+  test("lengths that are none: 400", async () => {
+    for (const length of ["ten", -2, 1.5, {}]) {
+      expect((await read({ length })).status).toBe(400);
+    }
+  });
+
+  test("404 when it has moved meanwhile, 409 without host or agent, 501 from a driver without it", async () => {
+    expect([(await read()).status, (await read()).message]).toEqual([
+      501,
+      "The requested functionality is not supported.",
+    ]);
+    world.answers.get_console_output = new InstanceNotFound("Instance could not be found.");
+    expect((await read()).status).toBe(404);
+    world.agentAnswers = false;
+    expect((await read()).status).toBe(409);
+    instance = world.server(null);
+    const reply = await read();
+    expect([reply.status, reply.message]).toEqual([409, `Instance ${instance.uuid} is not ready`]);
+  });
+
+  test("of another project's server: 404", async () => {
+    expect((await read({}, await world.token("demo"))).status).toBe(404);
+  });
+});
+
+describe("6.10 diagnostics", () => {
+  test("before 2.48 the driver's own counters, since then one form", async () => {
+    world.answers.get_diagnostics = { cpu0_time: 17, memory: 512 };
+    world.answers.get_instance_diagnostics = {
+      state: "running",
+      driver: "libvirt",
+      hypervisor: "qemu",
+      hypervisorOs: "linux",
+      uptime: 5,
+      configDrive: true,
+      memoryDetails: { maximum: 512, used: 100 },
+      cpuDetails: [{ id: 0, time: 17, utilisation: null }],
+      nicDetails: [],
+      diskDetails: [{ readBytes: 1, readRequests: 2, writeBytes: 3, writeRequests: 4, errorsCount: -1 }],
+    };
+    expect((await diagnosticsAt(47)).json()).toEqual({ cpu0_time: 17, memory: 512 });
+    expect((await diagnosticsAt(48)).json()).toEqual({
+      state: "running",
+      driver: "libvirt",
+      hypervisor: "qemu",
+      hypervisor_os: "linux",
+      uptime: 5,
+      config_drive: true,
+      num_cpus: 1,
+      num_nics: 0,
+      num_disks: 1,
+      memory_details: { maximum: 512, used: 100 },
+      cpu_details: [{ id: 0, time: 17, utilisation: null }],
+      nic_details: [],
+      disk_details: [{ read_bytes: 1, read_requests: 2, write_bytes: 3, write_requests: 4, errors_count: -1 }],
+    });
+  });
+
+  test("of a guest that does not run: 409 as Nova words it; for administrators", async () => {
+    const data = { attr: "power state", state: "shutdown", instance_uuid: instance.uuid };
+    world.answers.get_diagnostics = new InstanceInvalidState("it is shut down", data);
+    const reply = await diagnosticsAt(1);
+    expect([reply.status, reply.message]).toEqual([
+      409,
+      `Cannot 'get_diagnostics' instance ${instance.uuid} while it is in power state shutdown`,
+    ]);
+    instance = world.server("devstack1", { projectId: world.projectId("demo") });
+    expect((await diagnosticsAt(1, await world.token("demo"))).status).toBe(403);
+  });
+});
+
+describe("6.10 how long a host is up", () => {
+  const UPTIME = " 12:00:00 up 3 days,  2:01,  0 users,  load average: 0.00, 0.00, 0.00\n";
+  const hypervisor = (path: string, version: number) =>
+    world.ask({ url: `/compute/v2.1/os-hypervisors/${path}`, version });
+
+  test("is a path of its own before 2.88, and a member since", async () => {
+    world.answers.get_host_uptime = UPTIME;
+    expect((await hypervisor("1/uptime", 1)).json()).toEqual({
+      hypervisor: { id: 1, hypervisor_hostname: "devstack1", state: "up", status: "enabled", uptime: UPTIME },
+    });
+    const { id } = (await hypervisor("detail", 88)).json("hypervisors", 0) as { readonly id: string };
+    expect((await hypervisor(`${id}/uptime`, 88)).status).toBe(404);
+    expect((await hypervisor("detail", 88)).json("hypervisors", 0, "uptime")).toBe(UPTIME);
+    expect((await hypervisor(id, 88)).json("hypervisor", "uptime")).toBe(UPTIME);
+  });
+
+  test("is not known of a host whose driver does not say, that is down, or does not answer", async () => {
+    expect((await hypervisor("1/uptime", 1)).status).toBe(501);
+    expect((await hypervisor("detail", 88)).json("hypervisors", 0, "uptime")).toBeNull();
+    world.answers.get_host_uptime = UPTIME;
+    world.agentAnswers = false;
+    expect((await hypervisor("detail", 88)).json("hypervisors", 0, "uptime")).toBeNull();
+    world.fence("devstack1");
+    const reply = await hypervisor("1/uptime", 1);
+    expect([reply.status, reply.message]).toEqual([400, "Compute service of devstack1 is unavailable at this time."]);
+    world.calls.length = 0;
+    await hypervisor("detail", 88);
+    expect(world.calls).toEqual([]);
+  });
+});

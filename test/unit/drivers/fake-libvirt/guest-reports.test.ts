@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { uptimeText } from "../../../../drivers/fake-libvirt/guest-reports.js";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import { GuestNotFound } from "../../../../src/virt/index.js";
+import { instanceOf, UUID } from "../../virt/fixtures.js";
+import { DESTROY, IMAGE, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+
+const vm1 = instanceOf({ vcpus: 2, memoryMb: 2048, hostname: "vm1" });
+const boots = (text: string): number => text.split("Linux version").length - 1;
+
+describe.each(LABS)("8.14 what people ask of fake-libvirt on %s", (_, newLab) => {
+  let lab: Lab;
+  let host: DriverHost;
+
+  beforeEach(async () => {
+    lab = await newLab();
+    host = await lab.connect();
+  });
+  afterEach(() => lab.close());
+
+  test("the console has the boot of the guest, up to its login", async () => {
+    await host.spawn(vm1, SPAWN);
+    const text = await host.getConsoleOutput(vm1);
+    expect(text).toMatch(/^SeaBIOS[\s\S]*Linux version[\s\S]*smpboot: Allowing 2 CPUs[\s\S]*\nvm1 login: \n$/);
+    expect(text).toMatch(/Memory: \d+K\/2097152K available/);
+  });
+
+  test("a guest that was never started has written nothing", async () => {
+    await host.spawn(vm1, { ...SPAWN, powerOn: false });
+    expect(await host.getConsoleOutput(vm1)).toBe("");
+    await host.powerOn(vm1);
+    expect(boots(await host.getConsoleOutput(vm1))).toBe(1);
+  });
+
+  test("each boot is appended; what starts no kernel is not", async () => {
+    await host.spawn(vm1, SPAWN);
+    await host.reboot(vm1, "SOFT");
+    await host.reboot(vm1, "HARD");
+    await host.powerOff(vm1);
+    await host.powerOn(vm1);
+    const text = await host.getConsoleOutput(vm1);
+    expect(boots(text)).toBe(4);
+    expect(text.match(/reboot: System halted/g)).toHaveLength(2);
+    await host.pause(vm1);
+    await host.unpause(vm1);
+    await host.suspend(vm1);
+    await host.resume(vm1);
+    expect(await host.getConsoleOutput(vm1)).toBe(text);
+    await host.rescue(vm1, { ...DESTROY, image: IMAGE });
+    await host.unrescue(vm1);
+    expect(boots(await host.getConsoleOutput(vm1))).toBe(6);
+  });
+
+  test("the console outlives the agent, goes with the disks, and stays with them", async () => {
+    await host.spawn(vm1, SPAWN);
+    await host.cleanupHost();
+    const next = await lab.connect();
+    expect(boots(await next.getConsoleOutput(vm1))).toBe(1);
+    await next.destroy(vm1, KEEP_DISKS);
+    await next.spawn(vm1, SPAWN);
+    expect(boots(await next.getConsoleOutput(vm1))).toBe(2);
+    await next.destroy(vm1, DESTROY);
+    await next.spawn(vm1, SPAWN);
+    expect(boots(await next.getConsoleOutput(vm1))).toBe(1);
+  });
+
+  test("however often a guest boots, its console stays small", async () => {
+    await host.spawn(vm1, SPAWN);
+    const path = `${lab.folder}/hypervisors/devstack1/instances/${UUID}/console.log`;
+    await lab.files.append(path, "x\n".repeat(200 * 1024));
+    await host.reboot(vm1, "SOFT");
+    expect((await lab.files.stat(path))?.bytes).toBeLessThanOrEqual(200 * 1024);
+    expect(await host.getConsoleOutput(vm1)).toMatch(/^x\n[\s\S]*vm1 login: \n$/);
+  });
+
+  test("diagnostics count the guest's CPUs and disks, in both forms", async () => {
+    await host.spawn(vm1, SPAWN);
+    expect(await host.getDiagnostics(vm1)).toMatchObject({
+      cpu0_time: expect.any(Number),
+      cpu1_time: expect.any(Number),
+      vda_read_req: expect.any(Number),
+      vda_write: expect.any(Number),
+      memory: 2048 * 1024,
+    });
+    expect(await host.getInstanceDiagnostics(vm1)).toMatchObject({
+      driver: "libvirt",
+      configDrive: false,
+      memoryDetails: { maximum: 2048 },
+      cpuDetails: [{ id: 0 }, { id: 1 }],
+      diskDetails: [{ errorsCount: -1 }],
+      nicDetails: [],
+    });
+  });
+
+  test("of a guest that is not there nothing is told", async () => {
+    await expect(host.getConsoleOutput(vm1)).rejects.toThrow(GuestNotFound);
+    await expect(host.getDiagnostics(vm1)).rejects.toThrow(GuestNotFound);
+    await expect(host.getInstanceDiagnostics(vm1)).rejects.toThrow(GuestNotFound);
+  });
+
+  test("the host is up since it was first used", async () => {
+    expect(await host.getHostUptime()).toMatch(
+      /^ \d\d:\d\d:\d\d up \d+ min, {2}0 users, {2}load average: 0.00, 0.00, 0.00\n$/,
+    );
+  });
+});
+
+test("8.14 the words of uptime", () => {
+  const now = Date.UTC(2026, 0, 1, 12, 34, 56);
+  expect(uptimeText(now, 59, 0)).toBe(" 12:34:56 up 0 min,  0 users,  load average: 0.00, 0.00, 0.00\n");
+  expect(uptimeText(now, 7_500, 1)).toBe(" 12:34:56 up  2:05,  0 users,  load average: 1.00, 0.90, 0.80\n");
+  expect(uptimeText(now, 86_460, 0)).toMatch(/ up 1 day, 1 min, /);
+  expect(uptimeText(now, 200_000, 0)).toMatch(/ up 2 days, {2}7:33, /);
+});
