@@ -222,6 +222,31 @@ scenario(
   },
 );
 
+for (const [what, meanwhile, at] of [
+  ["has been built", { vmState: "active", taskState: null }, "write"],
+  ["was rescheduled", { host: null, node: null, computeId: null, taskState: "scheduling" }, "write"],
+  ["goes on", { taskState: "spawning" }, "write"],
+  ["is being deleted", { taskState: "deleting" }, "write"],
+  ["was being deleted", { taskState: "deleting" }, "read"],
+] as const) {
+  scenario(`4.10 _check_instance_build_time one that ${what} by then is left`, async (lab) => {
+    const { node } = await lab.seed("devstack1");
+    await lab.start("devstack1", periodic({ instance_build_timeout: 120 }));
+    const builds = { ...placed(node), vmState: "building", taskState: "networking" } as const;
+    addInstance(lab.store, VM, { ...builds, ...(at === "read" ? meanwhile : {}) });
+    addInstance(lab.store, uuidOf(2), builds);
+    lab.beforeCall = (_host, method, params) => {
+      const { uuid } = (params ?? {}) as { readonly uuid?: string };
+      if (at === "write" && method === "instance_save" && uuid === VM) {
+        lab.store.instances.save(VM, meanwhile);
+      }
+    };
+    await lab.world.advance(200_000);
+    expect(lab.instance(VM)).toMatchObject(meanwhile);
+    expect(lab.instance(uuidOf(2))).toMatchObject({ vmState: "error", taskState: null });
+  });
+}
+
 scenario(
   "4.10 _sync_power_states power states are synchronised at once and every 600 s, but not of busy instances",
   async (lab) => {
