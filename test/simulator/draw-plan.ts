@@ -108,6 +108,7 @@ function drawDeployment(dice: Dice, { hosts, metal: share = 0.25 }: Profile): De
     sameHostResize: dice.chance(0.5),
     shelvedOffloadTime: dice.pick([0, -1, 40]) ?? 0,
     reclaimInterval: dice.pick([0, 0, 60]) ?? 0,
+    confirmWindow: dice.of("confirmations").pick([0, 0, 0, 1, 20]) ?? 0,
     leanTracking: dice.chance(0.7),
     resumeGuests: dice.chance(0.3),
     repairs,

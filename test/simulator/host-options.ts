@@ -38,6 +38,7 @@ export function hostOptions({ seed, deployment }: Plan, index: number): ConfigCh
       shelved_offload_time: shelvedOffloadTime,
       allow_resize_to_same_host: sameHostResize,
       reclaim_instance_interval: reclaimInterval,
+      resize_confirm_window: deployment.confirmWindow ?? 0,
       resume_guests_state_on_host_boot: resumeGuests,
       max_concurrent_live_migrations: dice.between(1, 2),
     },

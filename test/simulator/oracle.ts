@@ -33,6 +33,7 @@ export async function judgeAtRest(
   const snapshot = await look(cluster, runtime);
   const hosts = cluster.hosts.map(({ name }) => name);
   const ironic = cluster.ironic.all.map(({ name }) => name);
+  const { confirmWindow = 0 } = cluster.plan.deployment;
   const powerLoss = cluster.plan.steps.some(({ kind }) => kind === "machine");
   const found = [
     ...breaches("nothing is stuck", notAtRest(snapshot)),
@@ -41,7 +42,7 @@ export async function judgeAtRest(
     ...breaches("promises are kept", [
       ...brokenPromises(snapshot, witness.asked, { nobodyDies: !cluster.plan.deployment.repairs }),
       ...wrongFlavors(snapshot, witness.asked),
-      ...wrongStates(snapshot, { powerLoss }),
+      ...wrongStates(snapshot, { powerLoss, confirms: confirmWindow > 0 }),
     ]),
     ...breaches("guests are where they belong", wrongGuests(snapshot, { powerLoss })),
     ...breaches("allocations are right", wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled })),

@@ -33,6 +33,7 @@ const FILE = Type.Object({
       sameHostResize: Type.Boolean(),
       shelvedOffloadTime: Type.Number(),
       reclaimInterval: Type.Number({ minimum: 0 }),
+      confirmWindow: Type.Optional(Type.Number({ minimum: 0 })),
       leanTracking: Type.Boolean(),
       resumeGuests: Type.Boolean(),
       repairs: Type.Boolean(),

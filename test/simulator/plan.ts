@@ -73,6 +73,8 @@ export interface Deployment {
   readonly shelvedOffloadTime: number;
   /** Seconds; 0: off. */
   readonly reclaimInterval: number;
+  /** Seconds after which a resize is confirmed; absent or 0: never. */
+  readonly confirmWindow?: number;
   readonly leanTracking: boolean;
   /** Guests that ran are started when their machine comes back. */
   readonly resumeGuests: boolean;

@@ -50,11 +50,11 @@ export function endedWell({ actions }: Store, { id, action, message }: InstanceA
 /**
  * A server is in the state in which its last action has left it, when that has ended well, or in error with a fault that tells why:
  * a build that was given up ends well, too. `powerLoss`: a guest may have stopped by itself since, and its agent may have found that
- * it cannot help.
+ * it cannot help. `confirms`: agents confirm resizes by themselves (`resize_confirm_window`), which is no action of the server's.
  */
 export function wrongStates(
   { store }: Snapshot,
-  { powerLoss = false }: { readonly powerLoss?: boolean } = {},
+  { powerLoss = false, confirms = false }: { readonly powerLoss?: boolean; readonly confirms?: boolean } = {},
 ): readonly Violation[] {
   return store.instances.list({ deleted: false }).flatMap(({ uuid, vmState, taskState }) => {
     const last = store.actions.list(uuid).find(({ action }) => action !== "lock" && action !== "unlock");
@@ -63,9 +63,19 @@ export function wrongStates(
       return [];
     }
     const excused = powerLoss && (vmState === "stopped" || vmState === "error");
+    if (confirms && isMove(last) && LEAVES.confirmResize?.includes(vmState) && isConfirmed(store, uuid)) {
+      return [];
+    }
     if (excused || (vmState === "error" && (store.instances.fault(uuid)?.createdAt ?? 0) >= last.startTime)) {
       return [];
     }
     return [{ subject: uuid, what: `its ${last.action} of ${last.requestId} ended well, and it is ${vmState}` }];
   });
+}
+
+const isMove = ({ action }: InstanceAction): boolean => action === "resize" || action === "migrate";
+
+/** The last of its moves is. */
+function isConfirmed({ migrations }: Store, instanceUuid: string): boolean {
+  return migrations.byFilters({ instanceUuid }).at(-1)?.status === "confirmed";
 }

@@ -5,6 +5,7 @@ import { wrongFlavors } from "../../../chaos/oracle/flavors.js";
 import { wrongStates } from "../../../chaos/oracle/last-words.js";
 import { brokenPromises } from "../../../chaos/oracle/promises.js";
 import type { Snapshot } from "../../../chaos/oracle/snapshot.js";
+import { addMigration } from "../../agent/support/records.js";
 import { addInstance, FLAVOR, memoryStore, uuidOf } from "../../cluster/store/support.js";
 
 const SERVER = uuidOf(1);
@@ -96,6 +97,22 @@ describe("an action", () => {
     expect(wrongStates(snapshotOf(store))).toHaveLength(1);
     event("compute_finish_resize");
     expect(wrongStates(snapshotOf(store))).toEqual([]);
+  });
+
+  it("may confirm a move by itself, where agents do so", async () => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER, { vmState: "active", taskState: null });
+    act(store, "start", "req-1");
+    store.actions.start({ action: "resize", instanceUuid: SERVER, requestId: "req-2", userId: null, projectId: null });
+    const event = { instanceUuid: SERVER, event: "compute_finish_resize", host: null, requestId: "req-2" };
+    store.actions.finishEvent(store.actions.startEvent(event) ?? 0, { result: "Success" });
+    const { id } = addMigration(store, SERVER, "resize", "finished", {});
+    expect(wrongStates(snapshotOf(store), { confirms: true })).toHaveLength(1);
+    store.migrations.save(id, { status: "confirmed" });
+    expect(wrongStates(snapshotOf(store), { confirms: true })).toEqual([]);
+    expect(wrongStates(snapshotOf(store))).toHaveLength(1);
+    act(store, "pause", "req-3");
+    expect(wrongStates(snapshotOf(store), { confirms: true })).toHaveLength(1);
   });
 
   it("tells by a fault why a server is in error, although it ended well", async () => {
