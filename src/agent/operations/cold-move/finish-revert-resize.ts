@@ -1,4 +1,5 @@
-import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
+import { ObjectActionError } from "../../../conductor/errors.js";
+import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Call } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
@@ -6,7 +7,7 @@ import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
 import { flavorsOf, type Move, revertToSource } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
-import { heldByGuest, type MoveProgress, wasStopped, withoutOldVmState } from "./move-request.js";
+import { heldByGuest, isTaken, type MoveProgress, wasStopped, withoutOldVmState } from "./move-request.js";
 import { revertFailed, revertRefused } from "./revert-resize.js";
 
 const STEPS = stepList<MoveProgress>("finish_revert_resize", {
@@ -67,9 +68,25 @@ async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Pro
 }
 
 async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
-  const { services, request, move } = progress;
-  await attempt(services.context, request.instanceUuid, "forget the flavors of the move", () =>
-    services.tracker.saveMove({ ...move, changes: { oldFlavor: null, newFlavor: null } }),
-  );
+  await forgetFlavors(progress);
   await revertFailed(progress, error);
+}
+
+/** The revert's own task_state, and those of a delete that has taken the instance from it. */
+const REVERTED: readonly TaskState[] = ["resize_reverting", "deleting", "soft-deleting"];
+
+/** Anybody else may have evacuated the instance, and have begun a next move: its flavors are that one's then. */
+async function forgetFlavors({ services, request, move }: MoveProgress): Promise<void> {
+  const { host } = move.instance;
+  const changes = { oldFlavor: null, newFlavor: null };
+  const expected = { expectedTaskState: REVERTED, ...(host === null ? {} : { expectedHost: host }) };
+  await attempt(services.context, request.instanceUuid, "forget the flavors of the move", async () => {
+    try {
+      await services.tracker.saveMove({ ...move, changes, ...expected });
+    } catch (error) {
+      if (!(isTaken(error) || error instanceof ObjectActionError)) {
+        throw error;
+      }
+    }
+  });
 }

@@ -106,7 +106,17 @@ describe('6.3 "Revert", on the source', () => {
       stage.answers[call] = new Error("broken");
       expect(await finish(stage)).toMatchObject({ message: "broken" });
       expect(stage.did.slice(-3)).toEqual([
-        ["tracker.saveMove", { instance: VM(HOME), migration: MOVE(), changes: { oldFlavor: null, newFlavor: null } }],
+        [
+          "tracker.saveMove",
+          {
+            instance: VM(HOME),
+            migration: MOVE(),
+            changes: { oldFlavor: null, newFlavor: null },
+            // Another move's are left.
+            expectedTaskState: ["resize_reverting", "deleting", "soft-deleting"],
+            expectedHost: "here",
+          },
+        ],
         [
           "tracker.saveMove",
           expect.objectContaining({
@@ -129,7 +139,7 @@ describe('6.3 "Revert", on the source', () => {
       ERROR_IF_SOFT_DELETED,
       ["migration_save", { id: 7, changes: { status: "error" } }],
     ]);
-    expect(stage.logged("could not forget the flavors of the move")).toBe(1);
+    expect(stage.logged("could not forget the flavors of the move")).toBe(0);
   });
 
   test("a conductor that is silent: left as after a crash", async () => {
