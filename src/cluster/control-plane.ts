@@ -7,6 +7,7 @@ import { Opened } from "../runtime/opened.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
+import type { QuotaConfig } from "./compute/quotas/resources.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
 import type { HolderListener } from "./conductor/host-leases.js";
 import type { HostSupervisor } from "./conductor/host-supervisor.js";
@@ -47,6 +48,7 @@ export interface ControlPlaneOptions extends TaskOptions {
   /** `[DEFAULT] reclaim_instance_interval`, seconds. */
   readonly reclaimInstanceInterval: number;
   readonly serviceDeletePolicy: ServiceDeletePolicy;
+  readonly quota: QuotaConfig;
   readonly upstreamQuirks: ReadonlySet<string>;
   /** Refuses to start while a nova-compute is older (spec 1.2); absent: works with any. */
   readonly oldestServiceVersion?: number;
@@ -180,6 +182,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
       policy: options.serviceDeletePolicy,
       logger: logger.child({ service: "compute-api" }),
     }),
+    quota: options.quota,
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval,
   });

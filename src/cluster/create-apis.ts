@@ -28,6 +28,8 @@ export interface ApisOptions {
   readonly wake: () => void;
   /** See {@link ComputeDeps.deleteService}. */
   readonly deleteService: ComputeDeps["deleteService"];
+  /** See {@link ComputeDeps.quota}. */
+  readonly quota: ComputeDeps["quota"];
   /** Seconds; `[DEFAULT] service_down_time`. */
   readonly serviceDownTime: number;
   /** Seconds; `[DEFAULT] reclaim_instance_interval`. */
@@ -66,6 +68,7 @@ export function createApis(options: ApisOptions): Apis {
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,
     images: new ServerImages(images, random),
+    quota: options.quota,
     projectExists: (id) => identity.hasProject(id),
     wake: options.wake,
     deleteService: options.deleteService,

@@ -2,6 +2,7 @@ import { type CompiledConfig, compileConfig } from "./compile-config.js";
 import type { ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
+import { QUOTA_OPTIONS } from "./sections/quota-options.js";
 import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
 import {
   AGENT_OPTIONS,
@@ -27,6 +28,7 @@ export const NOVA_OPTIONS = {
   scheduler: SCHEDULER_OPTIONS,
   filter_scheduler: FILTER_SCHEDULER_OPTIONS,
   api: API_OPTIONS,
+  quota: QUOTA_OPTIONS,
   oslo_messaging_rabbit: RABBIT_OPTIONS,
   compute_agent: AGENT_OPTIONS,
 } as const satisfies SectionTable;

@@ -10,6 +10,7 @@ import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { nodeKeys } from "../../src/runtime/node/node-keys.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
+import { NO_LIMITS } from "../fixtures/quota.js";
 import { CIRROS, passwordAuth, RESOURCES, TINY } from "../unit/cluster/compute/api-world.js";
 
 let folder: string;
@@ -48,6 +49,7 @@ async function start(): Promise<Running> {
     store,
     bus,
     wake: () => undefined,
+    quota: NO_LIMITS,
     serviceDownTime: 60,
   };
   const placement = { aggregateAddHost: async () => undefined, aggregateRemoveHost: async () => undefined };

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import { quotaConfig } from "../../cluster/compute/quotas/resources.js";
 import { taskOptions } from "../../cluster/conductor/tasks/task-deps.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
 import { effectiveDownTime } from "../../conductor/liveness.js";
@@ -56,6 +57,7 @@ export function controlPlaneOptions({
   scheduler,
   filterScheduler,
   api,
+  quota,
   workarounds,
 }: NovaConfig): ControlPlaneConfig {
   return {
@@ -77,6 +79,7 @@ export function controlPlaneOptions({
     ...taskOptions(defaults),
     reclaimInstanceInterval: defaults.reclaimInstanceInterval,
     serviceDeletePolicy: api.serviceDeletePolicy,
+    quota: quotaConfig(quota),
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
   };

@@ -108,13 +108,21 @@ export class Instances {
     return found;
   }
 
-  /** How many instances a project has, and what they are given together; soft-deleted ones do not count. */
-  usage(projectId: string): { readonly instances: number; readonly vcpus: number; readonly memoryMb: number } {
+  /**
+   * How many instances a project has, or one of its users, and what they are given together; soft-deleted ones do not count until
+   * they are restored.
+   */
+  usage(
+    projectId: string,
+    userId: string | null,
+  ): { readonly instances: number; readonly vcpus: number; readonly memoryMb: number } {
     const [instances, vcpus, memoryMb] =
       this.#context.sql.get(
         `SELECT count(*), coalesce(sum(vcpus), 0), coalesce(sum(memory_mb), 0) FROM instances
-         WHERE project_id = ? AND deleted = 0 AND vm_state <> 'soft-delete'`,
+         WHERE project_id = ?1 AND (?2 IS NULL OR user_id = ?2) AND deleted = 0 AND hidden = 0
+           AND (vm_state <> 'soft-delete' OR task_state = 'restoring')`,
         projectId,
+        userId,
       ) ?? [];
     return { instances: Number(instances), vcpus: Number(vcpus), memoryMb: Number(memoryMb) };
   }

@@ -39,6 +39,11 @@ export class KeyPairs {
     return this.#table.many("user_id = ? ORDER BY name", userId);
   }
 
+  count(userId: string): number {
+    const [count] = this.#context.sql.get("SELECT count(*) FROM key_pairs WHERE user_id = ?", userId) ?? [];
+    return Number(count);
+  }
+
   /** @throws {KeyPairExists} */
   create(given: Omit<KeyPair, "id" | "createdAt">): KeyPair {
     const { sql, clock } = this.#context;

@@ -88,6 +88,27 @@ export class ServerGroups {
     this.#context.sql.run("DELETE FROM server_group_members WHERE instance_uuid = ?", instanceUuid);
   }
 
+  /** @param userId null: of the whole project */
+  count(projectId: string, userId: string | null): number {
+    const [count] =
+      this.#context.sql.get(
+        "SELECT count(*) FROM server_groups WHERE project_id = ?1 AND (?2 IS NULL OR user_id = ?2)",
+        projectId,
+        userId,
+      ) ?? [];
+    return Number(count);
+  }
+
+  countMembers(groupId: number, userId: string): number {
+    const [count] =
+      this.#context.sql.get(
+        `SELECT count(*) FROM server_group_members WHERE group_id = ? AND user_id = ? AND ${ALIVE}`,
+        groupId,
+        userId,
+      ) ?? [];
+    return Number(count);
+  }
+
   /** By the groups' ids, those that the user knows of, in the order in which they came. */
   members(groupIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
     const found = new Map<number, string[]>(groupIds.map((id) => [id, []]));

@@ -13,6 +13,7 @@ import { Mappings } from "./mappings.js";
 import { Messages } from "./messages.js";
 import { Migrations } from "./migrations.js";
 import { Ports } from "./ports.js";
+import { Quotas } from "./quotas.js";
 import { Requests } from "./requests.js";
 import { SecurityGroups } from "./security-groups.js";
 import { ServerGroups } from "./server-groups.js";
@@ -54,6 +55,7 @@ export function storeOn(
     securityGroups: new SecurityGroups(context),
     ports: new Ports(context),
     serverGroups: new ServerGroups(context),
+    quotas: new Quotas(context),
     actions: new Actions(context),
     requests: new Requests(context),
     mappings: new Mappings(context),

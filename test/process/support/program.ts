@@ -17,6 +17,9 @@ interface ProgramOptions {
   readonly endsWithUs?: boolean;
 }
 
+/** Tests of many servers are not about how many a project may have. */
+const NO_QUOTA = { OS_QUOTA__INSTANCES: "-1", OS_QUOTA__CORES: "-1", OS_QUOTA__RAM: "-1" };
+
 /** A program of this package as a real process, with what it printed. */
 export class Program {
   readonly #child: ChildProcess;
@@ -36,7 +39,7 @@ export class Program {
     const [program = "", ...rest] = endsWithUs ? ["/usr/bin/setpriv", "--pdeathsig", "KILL", ...command] : command;
     this.#child = spawn(program, rest, {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, NO_COLOR: "1", ...environment },
+      env: { ...process.env, NO_COLOR: "1", ...NO_QUOTA, ...environment },
     });
     this.exited = new Promise((resolve) => {
       // Not "exit", which may come before the last of what it printed.

@@ -10,6 +10,7 @@ import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { ValidateToken } from "../../credentials.js";
 import type { ServerImages } from "../../image/server-images.js";
 import type { Store } from "../../store/store.js";
+import type { QuotaConfig } from "../quotas/resources.js";
 
 /** What the Compute API works with. */
 export interface ComputeDeps {
@@ -29,6 +30,8 @@ export interface ComputeDeps {
   /** Seconds that a deleted server can be restored; 0: not at all. `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval: number;
   readonly images: Pick<ServerImages, "find" | "addSnapshot" | "remove">;
+  /** `[quota]`: what projects may have that nobody has given others. */
+  readonly quota: QuotaConfig;
   readonly projectExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;

@@ -6,6 +6,7 @@ import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, type Fault, notFound } from "../api/fault.js";
 import { readPage, takePage } from "../api/paging.js";
 import { denied } from "../api/policy.js";
+import { refuseKeyPair } from "../quotas/request-quota.js";
 import { sshFingerprint } from "./fingerprint.js";
 import { CREATE, LIST, ONE } from "./schemas.js";
 
@@ -64,9 +65,14 @@ async function create(deps: ComputeDeps, call: Call): Promise<Answer> {
   if (call.version < 92 && !/^[a-zA-Z0-9_ -]+$/.test(name)) {
     throw invalid("Keypair name contains unsafe characters");
   }
+  refuseKeyPair(deps, call, userId);
   const made = given === undefined ? await make(deps, type, userId) : { publicKey: given };
   const fingerprint = fingerprintOf(made.publicKey, type, deps);
-  const pair = deps.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
+  const pair = deps.store.transaction(() => {
+    // Others may have come while the key was made.
+    refuseKeyPair(deps, call, userId);
+    return deps.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
+  });
   const secret = "privateKey" in made ? { private_key: made.privateKey } : {};
   return {
     status: call.version >= 2 ? 201 : 200,

@@ -1,32 +1,59 @@
-import type { ComputeDeps } from "../api/deps.js";
+import type { NovaConfig } from "../../../config/nova-config.js";
+import type { Limits } from "../../store/quotas.js";
 
 export const UNLIMITED = -1;
 
-/** What Nova counts, with the minor from which on it doesn't show it any more. */
-export const RESOURCES: readonly (readonly [name: string, until: number])[] = [
-  ["instances", Number.POSITIVE_INFINITY],
-  ["cores", Number.POSITIVE_INFINITY],
-  ["ram", Number.POSITIVE_INFINITY],
-  ["floating_ips", 36],
-  ["fixed_ips", 36],
-  ["metadata_items", Number.POSITIVE_INFINITY],
-  ["injected_files", 57],
-  ["injected_file_content_bytes", 57],
-  ["injected_file_path_bytes", 57],
-  ["security_groups", 36],
-  ["security_group_rules", 36],
-  ["key_pairs", Number.POSITIVE_INFINITY],
-  ["server_groups", Number.POSITIVE_INFINITY],
-  ["server_group_members", Number.POSITIVE_INFINITY],
-];
+const NETWORK = ["fixed_ips", "floating_ips", "security_groups", "security_group_rules"] as const;
+const FILES = ["injected_files", "injected_file_content_bytes", "injected_file_path_bytes"] as const;
+const OF_GROUPS = ["server_groups", "server_group_members"] as const;
+const ALWAYS = ["instances", "cores", "ram", "metadata_items", "key_pairs"] as const;
 
-/** What a project's servers use; servers that are only asked for count too. */
-export function usageOf({ store }: Pick<ComputeDeps, "store">, projectId: string): Readonly<Record<string, number>> {
-  const pending = store.requests.buildRequests(projectId).map(({ instance }) => instance);
-  const placed = store.instances.usage(projectId);
+/** What Nova counts. Those of networks are of a Nova with a network service of its own: nothing is limited. */
+export const RESOURCES = [...ALWAYS, ...OF_GROUPS, ...FILES, ...NETWORK] as const;
+
+export type Resource = (typeof RESOURCES)[number];
+
+/** Of these a project's users have no limits of their own. */
+export const PER_PROJECT: readonly string[] = ["fixed_ips", "floating_ips"];
+
+/** Those that quota sets and limits show, and quota sets take. */
+export function shownResources(version: number): readonly Resource[] {
+  return [...ALWAYS, ...OF_GROUPS, ...(version < 57 ? FILES : []), ...(version < 36 ? NETWORK : [])];
+}
+
+/** Those of quota classes: Nova took longer to leave out networks, and forgot server groups before that. */
+export function shownOfClasses(version: number): readonly Resource[] {
+  return [...ALWAYS, ...(version < 50 ? NETWORK : OF_GROUPS), ...(version < 57 ? FILES : [])];
+}
+
+/** `[quota]` */
+export interface QuotaConfig {
+  /** False: nothing is limited (`NoopQuotaDriver`). */
+  readonly enforced: boolean;
+  readonly defaults: Readonly<Record<Resource, number>>;
+}
+
+export function quotaConfig({ driver, injectedFilePathLength, ...limits }: NovaConfig["quota"]): QuotaConfig {
+  const unlimited = { fixed_ips: -1, floating_ips: -1, security_groups: -1, security_group_rules: -1 };
   return {
-    instances: placed.instances + pending.length,
-    cores: pending.reduce((sum, { vcpus }) => sum + vcpus, placed.vcpus),
-    ram: pending.reduce((sum, { memoryMb }) => sum + memoryMb, placed.memoryMb),
+    enforced: driver === "nova.quota.DbQuotaDriver",
+    defaults: {
+      instances: limits.instances,
+      cores: limits.cores,
+      ram: limits.ram,
+      metadata_items: limits.metadataItems,
+      key_pairs: limits.keyPairs,
+      server_groups: limits.serverGroups,
+      server_group_members: limits.serverGroupMembers,
+      injected_files: limits.injectedFiles,
+      injected_file_content_bytes: limits.injectedFileContentBytes,
+      injected_file_path_bytes: injectedFilePathLength,
+      ...unlimited,
+    },
   };
+}
+
+/** Limits, of those that are to be seen. */
+export function only(resources: readonly Resource[], limits: Limits): Readonly<Record<string, number>> {
+  return Object.fromEntries(resources.map((name) => [name, limits[name] ?? UNLIMITED]));
 }

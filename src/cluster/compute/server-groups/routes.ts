@@ -4,6 +4,7 @@ import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { readPage } from "../api/paging.js";
 import { denied, requireMember, requireReader } from "../api/policy.js";
+import { refuseServerGroup } from "../quotas/request-quota.js";
 import { findServerGroup, groupNotFound } from "./find-server-group.js";
 import { CREATE, LIST } from "./schemas.js";
 import { serverGroupView } from "./server-group-view.js";
@@ -57,7 +58,10 @@ function create(deps: ComputeDeps, call: Call): Answer {
     throw badRequest("Only anti-affinity policy supports rules.");
   }
   const maxServerPerHost = Number(rules.max_server_per_host ?? 0);
-  const group = deps.store.serverGroups.create({ projectId, userId, name, policy: chosen, maxServerPerHost });
+  const group = deps.store.transaction(() => {
+    refuseServerGroup(deps, projectId, userId);
+    return deps.store.serverGroups.create({ projectId, userId, name, policy: chosen, maxServerPerHost });
+  });
   return { body: { server_group: viewOf(deps, group, call) } };
 }
 

@@ -38,6 +38,7 @@ export interface CreateBody {
     readonly host?: string;
     readonly hypervisor_hostname?: string;
     readonly hostname?: string;
+    readonly personality?: readonly { readonly path?: string; readonly contents?: string }[];
   };
   readonly "os:scheduler_hints"?: SchedulerHints;
   readonly "OS-SCH-HNT:scheduler_hints"?: SchedulerHints;

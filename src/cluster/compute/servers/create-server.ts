@@ -12,6 +12,8 @@ import { badRequest, Fault } from "../api/fault.js";
 import { denied, requireMember } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/find-flavor.js";
+import { refuseFiles, refuseMembers, refuseMetadata } from "../quotas/request-quota.js";
+import { serversInQuota } from "../quotas/server-quota.js";
 import { chosenGroup, chosenKey, hostnameFor, refuseUnsupported } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
@@ -22,7 +24,7 @@ import { diskConfigWith, shownWishes, wishedChanges } from "./user-wishes.js";
 
 const POLICY = "os_compute_api:servers:create";
 
-/** There are no quotas; this only bounds what one request may do to the machine. */
+/** Beside the quotas: this bounds what one request may do to the machine. */
 const MOST_AT_ONCE = 150;
 
 /** Spec 6.1 row 1. What is acknowledged is stored: all servers of the request, or none. */
@@ -30,9 +32,9 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   const body = call.body(CREATE);
   requireMember(call, POLICY);
   const { server } = body;
-  const count = readCount(server);
+  const { least, most } = readCounts(server);
   const destination = readDestination(deps, call, server);
-  refuseUnsupported(body, count);
+  refuseUnsupported(body, most);
   const flavor = readFlavor(deps, call, server);
   const { imageRef, imageProperties } = readImage(deps, call, server, flavor);
   refuseUnhonoured(flavor, imageProperties);
@@ -42,15 +44,23 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   }
   const key = chosenKey(deps, call.credentials.userId, server.key_name ?? null);
   const group = chosenGroup(deps, call, body);
-  const networks = wantedNetworks(deps.store, call, { projectId, server, count });
+  const networks = wantedNetworks(deps.store, call, { projectId, server, count: most });
   const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-  const image = { imageRef, imageProperties };
-  const draft = { server, flavor, ...image, projectId, reservationId, destination, count, key, group, networks };
-  const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
-  deps.store.transaction(() => {
-    for (const instance of instances) {
+  refuseMetadata(deps, call, server.metadata);
+  refuseFiles(deps, call, server.personality);
+  const instances = deps.store.transaction(() => {
+    const { userId } = call.credentials;
+    const count = serversInQuota(deps, { projectId, userId }, flavor, least, most);
+    if (group !== null) {
+      refuseMembers(deps, call, group, count);
+    }
+    const given = { server, flavor, imageRef, imageProperties, destination, key, group, networks };
+    const draft = { ...given, projectId, reservationId, count };
+    const drafts = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
+    for (const instance of drafts) {
       storeRequest(deps, call, instance, draft);
     }
+    return drafts;
   });
   deps.wake();
   return answer(deps, call, server, instances);
@@ -150,17 +160,23 @@ function answer(
   };
 }
 
-function readCount({ min_count: min = 1, max_count: max = min }: CreateBody["server"]): number {
+function readCounts({ min_count: min = 1, max_count: max = min }: CreateBody["server"]): Counts {
   if (Number(min) > Number(max)) {
     throw badRequest("min_count must be <= max_count");
   }
-  if (Number(max) > MOST_AT_ONCE) {
+  if (Number(min) > MOST_AT_ONCE) {
     throw new Fault(
       403,
-      `Quota exceeded for instances: Requested ${max}, but already used 0 of ${MOST_AT_ONCE} instances in one request`,
+      `Quota exceeded for instances: Requested ${min}, but already used 0 of ${MOST_AT_ONCE} instances in one request`,
     );
   }
-  return Number(max);
+  return { least: Number(min), most: Math.min(Number(max), MOST_AT_ONCE) };
+}
+
+/** At least so many servers, and as many as the quotas leave. */
+interface Counts {
+  readonly least: number;
+  readonly most: number;
 }
 
 function readImage(

@@ -5,6 +5,7 @@ import { badRequest, notFound } from "../api/fault.js";
 import { requireMember, requireReader } from "../api/policy.js";
 import { METADATA } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
+import { refuseMetadata } from "../quotas/request-quota.js";
 import { findInstance, findServer, refuseLocked } from "./find-server.js";
 
 type Metadata = Readonly<Record<string, string>>;
@@ -30,7 +31,11 @@ function replace(deps: ComputeDeps, call: Call, rule: string, change: (instance:
   return deps.store.transaction(() => {
     const instance = findInstance(deps, call);
     refuseLocked(call, instance);
-    return deps.store.instances.save(instance.uuid, { metadata: change(instance) }).metadata;
+    const metadata = change(instance);
+    if (rule !== "delete") {
+      refuseMetadata(deps, call, metadata);
+    }
+    return deps.store.instances.save(instance.uuid, { metadata }).metadata;
   });
 }
 

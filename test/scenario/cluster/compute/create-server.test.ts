@@ -113,7 +113,7 @@ describe("create", () => {
     ["no image", { imageRef: "" }, 37, 400, "Missing imageRef attribute"],
     ["unknown image", { imageRef: "c0ffee00-0000-4000-8000-000000000009" }, 37, 400, "Can not find requested image"],
     ["counts", { min_count: 2, max_count: 1 }, 37, 400, "min_count must be <= max_count"],
-    ["too many", { max_count: 100_000 }, 37, 403, "Quota exceeded for instances"],
+    ["too many", { min_count: 100_000 }, 37, 403, "Quota exceeded for instances"],
     ["zone", { availability_zone: "mars" }, 37, 400, "The requested availability zone is not available"],
     ["zone format", { availability_zone: "a:b:c:d" }, 37, 400, "Unable to parse availability_zone"],
     ["volume", { block_device_mapping_v2: [{ boot_index: 0 }] }, 37, 400, "no Block Storage service"],

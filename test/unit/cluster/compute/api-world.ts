@@ -1,4 +1,5 @@
 import type { ComputeDeps } from "../../../../src/cluster/compute/api/deps.js";
+import type { Resource } from "../../../../src/cluster/compute/quotas/resources.js";
 import type { AgentBus } from "../../../../src/cluster/conductor/agent-messages.js";
 import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
 import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
@@ -23,6 +24,7 @@ import { nodeKeys } from "../../../../src/runtime/node/node-keys.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
+import { NO_LIMITS } from "../../../fixtures/quota.js";
 import { nodeResources } from "../../../fixtures/records.js";
 
 export const ROOT = "http://127.0.0.1:8774";
@@ -67,6 +69,8 @@ export class ApiWorld {
   /** What an agent answers to each method, or why it does not. */
   readonly answers: Record<string, unknown> = { set_host_enabled: "enabled" };
   deleteService: ComputeDeps["deleteService"];
+  /** What a test changes of it holds from then on. */
+  readonly quota: { enforced: boolean; defaults: Record<Resource, number> };
   /** Tokens of users that the embedded Identity has none of, for Compute and Image. */
   readonly strangers = new Map<string, Credentials>();
   readonly #tokens = new Map<LoginUser, string>();
@@ -76,6 +80,7 @@ export class ApiWorld {
     this.runtime = runtime;
     this.store = store;
     this.agentAnswers = true;
+    this.quota = { enforced: true, defaults: { ...NO_LIMITS.defaults } };
     this.deleteService = async (service: Service) => {
       this.deletedServices.push(service.id);
       this.store.services.destroy(service.id);
@@ -115,6 +120,7 @@ export class ApiWorld {
         this.wakes += 1;
       },
       deleteService: (service, options) => this.deleteService(service, options),
+      quota: this.quota,
       serviceDownTime: 60,
       reclaimInstanceInterval,
     });

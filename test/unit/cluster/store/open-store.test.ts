@@ -54,6 +54,8 @@ describe("the file", () => {
       "ALTER TABLE instances DROP COLUMN delete_request_id",
       "DROP TABLE host_epochs",
       "DROP TABLE key_pairs",
+      "DROP TABLE quotas",
+      "DROP TABLE quota_classes",
       "DROP TABLE server_group_members",
       "DROP TABLE server_groups",
       ...["key_data", "access_ip_v4", "access_ip_v6", "auto_disk_config"].map(

@@ -2,6 +2,7 @@ import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { METADATA, NAME } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
+import { refuseImageMetadata } from "../../quotas/request-quota.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { requireHost, requireState, type ServerAction } from "./server-action.js";
@@ -40,6 +41,7 @@ export const createImage: ServerAction = {
     if (instance.imageRef === "") {
       throw badRequest("A server without a root disk of its own has nothing that an image could be made of.");
     }
+    refuseImageMetadata(deps, call, metadata);
     const host = requireHost(instance);
     begin(deps, call, instance, { taskState: "image_snapshot_pending" }, "createImage");
     const imageId = deps.images.addSnapshot(instance, name, metadata);

@@ -2,6 +2,7 @@ import type { Instance, Migration } from "../../../../records/index.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, conflict } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
+import { refuseUpsize } from "../../quotas/server-quota.js";
 import { isUp } from "../../services/service-status.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { begin } from "./agent-action.js";
@@ -42,6 +43,8 @@ export const revertResize: ServerAction = {
     refuseLocked(call, instance);
     requireState(instance, "revertResize", { vm: ["resized"] });
     const migration = finishedMigration(deps, instance);
+    // Nova lets this one through its actions, and answers with what the error says of itself.
+    refuseUpsize(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {
       store.requests.saveSpec({ ...spec, flavor: instance.oldFlavor ?? instance.flavor });

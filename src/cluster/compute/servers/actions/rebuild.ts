@@ -20,6 +20,7 @@ import {
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
+import { refuseFiles, refuseMetadata } from "../../quotas/request-quota.js";
 import { chosenKey, refuseCertificates } from "../create-checks.js";
 import { PERSONALITY, TRUSTED_CERTIFICATES } from "../create-schema.js";
 import { generatePassword } from "../create-server.js";
@@ -43,6 +44,7 @@ interface RebuildBody {
     readonly user_data?: string | null;
     readonly trusted_image_certificates?: readonly string[] | null;
     readonly hostname?: string;
+    readonly personality?: readonly { readonly path?: string; readonly contents?: string }[];
   };
 }
 
@@ -92,6 +94,8 @@ export const rebuild: ServerAction = {
     refuseCertificates(wanted.trusted_image_certificates);
     refuseLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
+    refuseMetadata(deps, call, wanted.metadata);
+    refuseFiles(deps, call, wanted.personality);
     const host = requireHost(instance);
     const properties = imageToUse(deps, call, wanted.imageRef, "Cannot find image for rebuild", instance.flavor);
     refuseUnhonoured(instance.flavor, properties);

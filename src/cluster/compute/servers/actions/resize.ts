@@ -3,6 +3,7 @@ import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/find-flavor.js";
+import { refuseUpsize } from "../../quotas/server-quota.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { refuseSmaller } from "../image-to-use.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
@@ -64,6 +65,7 @@ export const resize: ServerAction = {
     const image = imagePropertiesOf(instance);
     refuseSmaller(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
     refuseUnhonoured(flavor, image);
+    refuseUpsize(deps, instance, instance.flavor, flavor, 403);
     begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(wanted) }, "resize");
     store.tasks.add({
       kind: "migrate_server",

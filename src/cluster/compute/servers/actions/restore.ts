@@ -1,4 +1,5 @@
 import { requireMember } from "../../api/policy.js";
+import { serversInQuota } from "../../quotas/server-quota.js";
 import { terminate } from "../delete-server.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { begin } from "./agent-action.js";
@@ -12,6 +13,7 @@ export const restore: ServerAction = {
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-deferred-delete:restore");
     requireState(instance, "restore", { vm: ["soft-delete"] });
+    serversInQuota(deps, instance, instance.flavor, 1, 1);
     if (instance.host === null) {
       begin(deps, call, instance, { vmState: "active", taskState: null }, "restore");
       return { status: 202 };

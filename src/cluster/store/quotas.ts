@@ -1,0 +1,84 @@
+import { integer, MOST, name, text } from "../../records/field.js";
+import { checkOf } from "./check.js";
+import type { SqlRow } from "./sql.js";
+import type { StoreContext } from "./store-context.js";
+
+/** By resource; -1 is no limit. */
+export type Limits = Readonly<Record<string, number>>;
+
+const anyName = checkOf(name);
+const anyUser = checkOf(text());
+const anyLimit = checkOf(integer(-1, MOST));
+
+/** Tables `quotas` and `quota_classes`: what somebody has set. What nobody has set is not here. */
+export class Quotas {
+  readonly #sql: StoreContext["sql"];
+
+  constructor(context: StoreContext) {
+    this.#sql = context.sql;
+  }
+
+  /** @param userId null: the project's own */
+  limits(projectId: string, userId: string | null): Limits {
+    return limitsOf(
+      this.#sql.all(
+        "SELECT resource, hard_limit FROM quotas WHERE project_id = ? AND user_id = ?",
+        projectId,
+        userId ?? "",
+      ),
+    );
+  }
+
+  /** What the users of a project have been given together. */
+  givenToUsers(projectId: string): Limits {
+    return limitsOf(
+      this.#sql.all(
+        "SELECT resource, sum(hard_limit) FROM quotas WHERE project_id = ? AND user_id <> '' GROUP BY resource",
+        projectId,
+      ),
+    );
+  }
+
+  setLimit(projectId: string, userId: string | null, resource: string, limit: number): void {
+    anyName(projectId, "projectId");
+    anyUser(userId ?? "", "userId");
+    anyLimit(limit, resource);
+    this.#sql.run(
+      `INSERT INTO quotas (project_id, user_id, resource, hard_limit) VALUES (?, ?, ?, ?)
+       ON CONFLICT (project_id, user_id, resource) DO UPDATE SET hard_limit = excluded.hard_limit`,
+      projectId,
+      userId ?? "",
+      resource,
+      limit,
+    );
+  }
+
+  /** A user's, or all of the project, its users' too. */
+  destroy(projectId: string, userId: string | null): void {
+    if (userId === null) {
+      this.#sql.run("DELETE FROM quotas WHERE project_id = ?", projectId);
+    } else {
+      this.#sql.run("DELETE FROM quotas WHERE project_id = ? AND user_id = ?", projectId, userId);
+    }
+  }
+
+  classLimits(className: string): Limits {
+    return limitsOf(this.#sql.all("SELECT resource, hard_limit FROM quota_classes WHERE class_name = ?", className));
+  }
+
+  setClassLimit(className: string, resource: string, limit: number): void {
+    anyName(className, "quota_class_name");
+    anyLimit(limit, resource);
+    this.#sql.run(
+      `INSERT INTO quota_classes (class_name, resource, hard_limit) VALUES (?, ?, ?)
+       ON CONFLICT (class_name, resource) DO UPDATE SET hard_limit = excluded.hard_limit`,
+      className,
+      resource,
+      limit,
+    );
+  }
+}
+
+function limitsOf(rows: readonly SqlRow[]): Limits {
+  return Object.fromEntries(rows.map(([resource, limit]) => [String(resource), Number(limit)]));
+}
