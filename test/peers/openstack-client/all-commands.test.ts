@@ -81,7 +81,6 @@ describe("servers", () => {
     ["server show vm1 -f value -c id", remember("vm1")],
     ["server delete vm1", "{vm1}: SOFT_DELETED"],
     ["server restore {vm1}", "vm1: ACTIVE"],
-    ["server group list"],
     ["keypair list"],
   ]);
 
@@ -170,6 +169,39 @@ describe("aggregates and availability zones", () => {
   ]);
 });
 
+describe("server groups", () => {
+  const groups = "--os-compute-api-version 2.64 server group";
+  run([
+    [
+      `${groups} create --policy anti-affinity --rule max_server_per_host=1 apart -f value -c rules`,
+      /max_server_per_host/,
+    ],
+    ["server group create --policy affinity together -f value -c policies", /affinity/],
+    ["server group list -f value -c Name", /^apart\ntogether$/],
+    [`${groups} show apart -f value -c id`, remember("apart")],
+    [`server create ${SERVER} --hint group={apart} apart1`, "apart1: ACTIVE"],
+    [`server create ${SERVER} --hint group={apart} apart2`, "apart2: ACTIVE"],
+    ["server show apart1 -f value -c OS-EXT-SRV-ATTR:host", remember("host1")],
+    ["server show apart2 -f value -c OS-EXT-SRV-ATTR:host", /^(?!{host1}$)/],
+    ["--os-compute-api-version 2.71 server show apart1 -f value -c server_groups", /{apart}/],
+    ["server migrate apart1", "apart1: VERIFY_RESIZE"],
+    ["server resize confirm apart1", "apart1: ACTIVE"],
+    [`${groups} show apart -f json`, /"members"/],
+    ["server delete --wait apart1 apart2"],
+    ["server group delete together"],
+    ["server group list --all-projects -f value -c Name", /^apart$/],
+  ]);
+
+  test("nova server-group-*", async () => {
+    const nova = (command: string) => devstack.clients.output(`nova ${command}`);
+    expect(await nova("server-group-create two affinity")).toMatch(/two/);
+    expect(await nova("server-group-list")).toMatch(/apart[\s\S]*two/);
+    expect(await nova(`server-group-get ${filled("{apart}")}`)).toMatch(/anti-affinity/);
+    await nova(`server-group-delete ${filled("{apart}")}`);
+    expect(await nova("limits")).toMatch(/ServerGroups|Cores/);
+  });
+});
+
 describe("hypervisors, services, quotas, limits", () => {
   run([
     ['hypervisor list --matching devstack2 -f value -c "Hypervisor Hostname"', /^devstack2$/],
@@ -181,7 +213,13 @@ describe("hypervisors, services, quotas, limits", () => {
     ["quota show -f value -c instances", /^-1$/],
     ["quota show --default -f value -c cores", /^-1$/],
     ["quota show --class"],
-    ["quota list --compute"],
+    ["quota set --instances 12 --cores 40 admin"],
+    ["quota show admin -f value -c instances", /^12$/],
+    ["quota list --compute -f value -c Cores", /40/],
+    ["quota list --detail --compute -f value", /instances/],
+    ["quota set --class --ram 60000 default"],
+    ["quota show --class default -f value -c ram", /^60000$/],
+    ["quota set --instances -1 --cores -1 admin"],
     ["limits show --absolute -f value", /totalInstancesUsed \d/],
     ["limits show --rate"],
     ["versions show"],
