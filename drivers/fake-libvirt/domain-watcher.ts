@@ -7,7 +7,7 @@ import type {
   Logger,
   Timers,
 } from "../../src/virt/index.js";
-import type { DomainState } from "./domain.js";
+import { type DomainState, UUID } from "./domain.js";
 import { type DomainStore, TIME_STAMP_STEP } from "./domain-store.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 
@@ -40,7 +40,8 @@ export class DomainWatcher {
   readonly #touched = new Map<string, number>();
   #looks = 0;
   #looking: Promise<void> | undefined;
-  #again = false;
+  /** The guests that the next look is for; undefined: none, as no look is asked for. */
+  #wanted: ReadonlySet<string> | "all" | undefined;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
   /** The state of the folders when {@link glance} last looked at them. */
@@ -61,7 +62,7 @@ export class DomainWatcher {
       this.#known.set(uuid, state);
     }
     this.#stopped = false;
-    const look = () => this.look();
+    const look = (names?: readonly string[]) => this.look(names);
     this.#unwatch = this.#folders.map((path) => this.#doors.files.watch(path, look));
   }
 
@@ -91,12 +92,15 @@ export class DomainWatcher {
     }
   }
 
-  /** Looks for news soon. */
-  look(): void {
+  /** Looks for news soon. @param names of files that changed; left out: all guests are looked at */
+  look(names?: readonly string[]): void {
     if (this.#stopped) {
       return;
     }
-    this.#again = true;
+    const uuids = names?.map((name) => name.replace(/\.xml$/, ""));
+    // A name that is no guest's may be that of the folder, which is gone.
+    const known = this.#wanted !== "all" && uuids?.every((uuid) => UUID.test(uuid)) === true;
+    this.#wanted = known ? new Set([...(this.#wanted ?? []), ...uuids]) : "all";
     this.#looking ??= this.#lookUntilQuiet();
   }
 
@@ -134,10 +138,11 @@ export class DomainWatcher {
   }
 
   async #lookUntilQuiet(): Promise<void> {
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
+    while (this.#wanted !== undefined && !this.#stopped) {
+      const wanted = this.#wanted;
+      this.#wanted = undefined;
       try {
-        await this.#lookOnce();
+        await this.#lookOnce(wanted);
       } catch (error) {
         this.#doors.logger.warn("the hypervisor's folder cannot be looked through", { err: error });
       }
@@ -147,13 +152,13 @@ export class DomainWatcher {
     this.#looking = undefined;
   }
 
-  async #lookOnce(): Promise<void> {
+  async #lookOnce(wanted: ReadonlySet<string> | "all"): Promise<void> {
     this.#looks += 1;
     const look = this.#looks;
-    const now = await this.#store.states();
     // What an own operation changed since this look began is known better than what was read.
     const own = (uuid: string) => this.#busy.has(uuid) || this.#touched.get(uuid) === look;
-    for (const uuid of new Set([...this.#known.keys(), ...now.keys()])) {
+    const now = wanted === "all" ? await this.#store.states() : await this.#statesOf(wanted, own);
+    for (const uuid of wanted === "all" ? new Set([...this.#known.keys(), ...now.keys()]) : wanted) {
       if (own(uuid)) {
         continue;
       }
@@ -169,6 +174,15 @@ export class DomainWatcher {
       }
       await this.#tell(uuid, transitionOf(before, state));
     }
+  }
+
+  /** Those of guests that no own operation changes: its end brings the others'. */
+  async #statesOf(
+    uuids: ReadonlySet<string>,
+    own: (uuid: string) => boolean,
+  ): Promise<ReadonlyMap<string, DomainState | undefined>> {
+    const read = [...uuids].filter((uuid) => !own(uuid));
+    return new Map(await Promise.all(read.map(async (uuid) => [uuid, await this.#store.state(uuid)] as const)));
   }
 
   async #tell(uuid: string, transition: LifecycleTransition | undefined): Promise<void> {

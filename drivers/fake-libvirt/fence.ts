@@ -43,11 +43,11 @@ export class Fence {
     this.#epoch = epoch;
     await this.#files.makeFolder(this.#own);
     // Looked at after it was made: of two that raise it at a time, one sees the other.
-    await this.#refuse().catch(async (error: unknown) => {
+    const names = await this.#refuse().catch(async (error: unknown) => {
       await this.#files.remove(this.#own);
       throw error;
     });
-    for (const name of await this.#files.list(this.#folder)) {
+    for (const name of names) {
       if (name === String(epoch)) {
         continue;
       }
@@ -91,16 +91,16 @@ export class Fence {
     };
   }
 
-  /** @throws {HostEpochOutdated} */
-  async #refuse(): Promise<void> {
+  /** The names of what all agents of the host have here. @throws {HostEpochOutdated} */
+  async #refuse(): Promise<readonly string[]> {
     const epoch = this.#epoch;
     if (epoch === undefined) {
-      return;
+      return [];
     }
     const names = await this.#files.list(this.#folder);
     const highest = Math.max(...names.filter((name) => EPOCH.test(name)).map(Number));
     if (highest === epoch) {
-      return;
+      return names;
     }
     throw new HostEpochOutdated(
       `the hypervisor refuses what an agent of host ${this.#host} asks in epoch ${epoch}: it has heard of epoch ` +

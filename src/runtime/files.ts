@@ -35,10 +35,11 @@ export interface Files {
   list(path: string): Promise<string[]>;
   stat(path: string): Promise<FileStat | undefined>;
   /**
-   * Calls `listener` soon after anything directly in the folder changes; returns what stops it. Changes may be merged.
+   * Calls `listener` soon after anything directly in the folder changes, with the names of what changed where they are known;
+   * returns what stops it. Changes may be merged.
    * @throws {FileFailure} at once when the folder is absent.
    */
-  watch(folder: string, listener: () => void): () => void;
+  watch(folder: string, listener: (names?: readonly string[]) => void): () => void;
 }
 
 export interface FileStat {

@@ -32,7 +32,7 @@ const MOST_READ = 256 * 1024 ** 2;
 /** A file tree in memory, shared by all processes that are given it. Tells watchers of a folder what changes in it. */
 export class VirtualDisk {
   readonly #root: FolderNode = { kind: "folder", entries: new Map(), mode: 0o755, modified: 0 };
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Map<string, Set<(name: string) => void>>();
   /** Files that nobody has synced, and who wrote them. */
   readonly #unsynced = new Map<FileNode, object>();
   readonly #troubles = new Map<string, DiskTrouble>();
@@ -168,7 +168,7 @@ export class VirtualDisk {
     return undefined;
   }
 
-  watch(folder: string, listener: () => void): () => void {
+  watch(folder: string, listener: (name: string) => void): () => void {
     if (this.#find(folder)?.kind !== "folder") {
       throw new FileFailure(folder, "ENOENT", "watch");
     }
@@ -181,7 +181,7 @@ export class VirtualDisk {
   #changed(path: string, folder: FolderNode, now: number): void {
     folder.modified = now;
     for (const listener of [...(this.#watchers.get(keyOf(folderOf(path))) ?? [])]) {
-      listener();
+      listener(nameOf(path));
     }
   }
 

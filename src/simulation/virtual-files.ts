@@ -104,18 +104,20 @@ export class VirtualFiles implements Files {
     return this.#do(path, () => this.#disk.stat(path));
   }
 
-  watch(folder: string, listener: () => void): () => void {
-    let told = false;
+  watch(folder: string, listener: (names?: readonly string[]) => void): () => void {
+    const changed = new Set<string>();
     let stopped = false;
-    const stop = this.#disk.watch(folder, () => {
+    const stop = this.#disk.watch(folder, (name) => {
+      const told = changed.size > 0;
+      changed.add(name);
       if (told) {
         return;
       }
-      told = true;
       this.#process.after(0, () => {
-        told = false;
+        const names = [...changed];
+        changed.clear();
         if (!stopped) {
-          listener();
+          listener(names);
         }
       });
     });

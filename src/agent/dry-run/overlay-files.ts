@@ -100,7 +100,7 @@ export class OverlayFiles implements Files {
   }
 
   /** Watches the folder below; one that exists here only never changes. */
-  watch(folder: string, listener: () => void): () => void {
+  watch(folder: string, listener: (names?: readonly string[]) => void): () => void {
     try {
       return this.#below.watch(folder, listener);
     } catch (error) {

@@ -11,6 +11,7 @@ import {
   rename,
   rm,
   stat,
+  unlink,
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -35,7 +36,7 @@ export class NodeFiles implements Files {
   }
 
   async readIfPresent(path: string): Promise<string | undefined> {
-    return orAbsent(undefined, () => this.read(path));
+    return attempt(path, "read", () => orAbsent(undefined, () => readFile(path, "utf8")));
   }
 
   async write(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
@@ -48,7 +49,7 @@ export class NodeFiles implements Files {
     await attempt(path, "create", () =>
       written(path, text, options?.mode ?? 0o644, async (unfinished) => {
         await nameUnlessTaken(unfinished, path, text);
-        await rm(unfinished);
+        await unlink(unfinished);
       }),
     );
   }
@@ -109,7 +110,7 @@ export class NodeFiles implements Files {
   }
 
   async remove(path: string): Promise<void> {
-    await attempt(path, "remove", () => rm(path, { recursive: true, force: true }));
+    await attempt(path, "remove", () => removeAll(path));
   }
 
   async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
@@ -135,13 +136,17 @@ export class NodeFiles implements Files {
     );
   }
 
-  watch(folder: string, listener: () => void): () => void {
+  watch(folder: string, listener: (names?: readonly string[]) => void): () => void {
     let timer: NodeJS.Timeout | undefined;
+    let names = new Set<string | null>();
     const tell = (name: string | null) => {
       if (name === null || !UNFINISHED.test(name)) {
+        names.add(name);
         timer ??= setTimeout(() => {
           timer = undefined;
-          listener();
+          const changed = [...names];
+          names = new Set();
+          listener(changed.every((known) => known !== null) ? changed : undefined);
         }, WATCH_DELAY);
       }
     };
@@ -155,6 +160,17 @@ export class NodeFiles implements Files {
       };
     } catch (error) {
       throw failure(folder, "watch", error);
+    }
+  }
+}
+
+/** Most of what is removed is a file, for which one call is enough. */
+async function removeAll(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") {
+      await rm(path, { recursive: true, force: true });
     }
   }
 }

@@ -139,7 +139,8 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     await files.makeFolder(`${folder}/watched`);
     let told = () => {};
     let count = 0;
-    const stop = files.watch(`${folder}/watched`, () => {
+    const stop = files.watch(`${folder}/watched`, (names) => {
+      expect(names).toEqual(["guest"]);
       count += 1;
       told();
     });

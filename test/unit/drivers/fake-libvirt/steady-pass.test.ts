@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
@@ -47,6 +48,42 @@ test("a steady pass reads no XML; a changed file is read once, also when its tim
   expect(await pass()).toEqual({ vcpusUsed: 21, reads: 0 });
   await runtime.files.write(file, xml);
   expect(await pass()).toEqual({ vcpusUsed: 20, reads: 1 });
+  await host.cleanupHost();
+});
+
+test("the driver looks only at the guest that changed, however many there are", async () => {
+  const runtime = createVirtualRuntime();
+  const looked = new Set<string>();
+  const watched: Files = new Proxy(runtime.files, {
+    get: (files, name: keyof Files) => {
+      if (name !== "readIfPresent" && name !== "stat") {
+        return files[name].bind(files);
+      }
+      return (path: string) => {
+        looked.add(basename(path));
+        return files[name](path);
+      };
+    },
+  });
+  const config = { connectionUri: "fake-libvirt:///h", stopEventDelay: 0 };
+  const host = await createDriverHost(definition, contextOf(runtime, { config, files: watched }));
+  await host.initHost();
+  for (let number = 1; number <= 10; number += 1) {
+    await host.spawn(instanceOf({ id: number, uuid: uuidOf(number) }), SPAWN);
+  }
+  const events: LifecycleEvent[] = [];
+  host.setLifecycleListener((event) => void events.push(event));
+  await runtime.advance(10_000);
+  looked.clear();
+  await runtime.files.write(`/h/state/${uuidOf(3)}`, "shutoff\n");
+  await runtime.advance(1_000);
+  expect(events).toMatchObject([{ uuid: uuidOf(3), transition: "stopped" }]);
+  expect([...looked].sort()).toEqual([uuidOf(3), `${uuidOf(3)}.xml`]);
+  events.length = 0;
+  await runtime.files.remove(`/h/domains/${uuidOf(4)}.xml`);
+  await runtime.files.write("/h/domains/notes.txt", "what this is, no guest tells");
+  await runtime.advance(1_000);
+  expect(events).toMatchObject([{ uuid: uuidOf(4), transition: "stopped" }]);
   await host.cleanupHost();
 });
 
