@@ -1,7 +1,8 @@
 /**
  * `npm run soak:real-nova`: a hundred hosts of one process under a real Nova, whose servers are booted, moved, stopped and
  * deleted at random while RabbitMQ is killed and started again twice. At the end nothing may be left of any server: not in the
- * API, not in Placement, not on a hypervisor, and `nova-manage placement audit` and our own audit find nothing.
+ * API, not in Placement, not on a hypervisor, and `nova-manage placement audit` and our own audit find nothing; and no service of
+ * Nova's has raised what it would not raise above real nova-computes.
  *
  * `--minutes 10 --hosts 100 --users 4 --seed 4711`
  */
@@ -14,6 +15,7 @@ import { eventually, type Json } from "../process/support/cloud.js";
 import { Program } from "../process/support/program.js";
 import { OurComputes } from "./nova-computes.js";
 import { usageOf } from "./processes.js";
+import { failuresOfServices, isUsual } from "./service-failures.js";
 
 const { values } = parseArgs({
   options: {
@@ -191,7 +193,10 @@ try {
   print(
     `memory: ${before.memory.toFixed(0)} MB before, ${after.memory.toFixed(0)} MB after; processor ${(after.cpu - before.cpu).toFixed(0)} s`,
   );
-  const complaints = await leftOf(nova, hosts);
+  const raised = [...(await failuresOfServices(nova.plane.state))];
+  print(`raised in Nova's services: ${JSON.stringify(Object.fromEntries(raised), null, 1)}`);
+  const unusual = raised.filter(([what]) => !isUsual(what)).map(([what, times]) => `${what}, ${times} times`);
+  const complaints = [...(await leftOf(nova, hosts)), ...unusual];
   print(complaints.length === 0 ? "nothing is left" : complaints.join("\n"));
   process.exitCode = complaints.length === 0 ? 0 : 1;
 } finally {

@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const LOGS = ["nova-conductor", "nova-scheduler", "nova-api", "placement"];
+
+/** The last line of a traceback: its exception, as oslo.log and Python write it. */
+const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::|$)/;
+
+/**
+ * What the services of a Nova raise, whoever its computes are, while RabbitMQ is away, and when a server is asked for what it cannot
+ * do now: calls that nobody answers, casts that nobody takes, moves that find no host.
+ */
+const USUAL =
+  /\.(?:MessagingTimeout|MessageDeliveryFailure|MessageUndeliverable|NoValidHost|MaxRetriesExceeded|Conflict)(?:_Remote)?$/;
+/** amqp's and the sockets' own. */
+const OF_THE_BROKER = /^(?:amqp\.|kombu\.|Connection\w*Error$|BrokenPipeError$|OSError$|TimeoutError$|socket\.)/;
+
+/** Exceptions in the logs of a Nova's own services, with how often each was raised. */
+export async function failuresOfServices(state: string): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const service of LOGS) {
+    const log = await readFile(join(state, "log", `${service}.log`), "utf8").catch(() => "");
+    for (const line of log.split("\n")) {
+      const name = RAISED.exec(line)?.groups?.name;
+      if (name !== undefined && name !== "Traceback") {
+        const what = `${service}: ${name}`;
+        counts.set(what, (counts.get(what) ?? 0) + 1);
+      }
+    }
+  }
+  return counts;
+}
+
+/** Whether real nova-computes would have made it raise this, too. */
+export function isUsual(failure: string): boolean {
+  const name = failure.slice(failure.indexOf(": ") + 2);
+  return USUAL.test(name) || OF_THE_BROKER.test(name);
+}
