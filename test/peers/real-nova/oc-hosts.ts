@@ -12,6 +12,8 @@ export function ocOptions(host: OcHost): readonly string[] {
   return [
     `fake_libvirt.memory_mb=${MEMORY[host]}`,
     "shelved_offload_time=-1",
+    "running_deleted_instance_poll_interval=10",
+    "periodic_fuzzy_delay=0",
     // What nova's own fake drivers say: servers migrate live between equal hypervisors only.
     "fake_libvirt.hypervisor_type=fake",
     "fake_libvirt.hypervisor_version=1000",
