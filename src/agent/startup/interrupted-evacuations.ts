@@ -1,6 +1,12 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
 import { ConnectFailure } from "../../placement/errors.js";
-import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../records/index.js";
+import {
+  type ComputeNode,
+  type Instance,
+  type InstanceChanges,
+  type Migration,
+  REBUILD_TASK_STATES,
+} from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
@@ -107,10 +113,8 @@ async function requireUnended({ conductor }: AgentServices, { id, status }: Migr
   throw new InvalidMigrationState(`migration ${id}: found status ${now?.status ?? "none"}, expected ${status}`);
 }
 
-async function undo(
-  services: AgentServices,
-  { migration, instance, node, changes, claimed }: InterruptedEvacuation,
-): Promise<void> {
+async function undo(services: AgentServices, found: InterruptedEvacuation): Promise<void> {
+  const { migration, instance, node, changes, claimed } = found;
   const { uuid } = instance;
   const request = requestId(services);
   const fields = { instance: uuid, migration: migration.id, request_id: request };
@@ -127,7 +131,7 @@ async function undo(
     services.logger.error("this host's share could not be taken out of the instance's allocations", fields);
   }
   // Together: the record is what a next start would find this by. The instance's only while it is this evacuation's.
-  const ours = claimed || instance.taskState === "rebuilding";
+  const ours = await isOurs(services, found);
   const expected = { expectedTaskState: [instance.taskState], expectedHost: instance.host };
   await endMove(
     services,
@@ -137,4 +141,20 @@ async function undo(
     },
     request,
   );
+}
+
+/** Another evacuation since then has the instance, wherever it is by now; so does who has asked for anything else meanwhile. */
+async function isOurs(
+  { conductor }: AgentServices,
+  { instance, migration, claimed }: InterruptedEvacuation,
+): Promise<boolean> {
+  const { uuid: instanceUuid, host, taskState } = instance;
+  const isItsTask = taskState === null ? claimed : REBUILD_TASK_STATES.includes(taskState);
+  if (host !== migration.sourceCompute || !isItsTask) {
+    return false;
+  }
+  const evacuations = await conductor.call("migrations_by_filters", {
+    filters: { instanceUuid, migrationTypes: ["evacuation"] },
+  });
+  return evacuations.every(({ id }) => id <= migration.id);
 }

@@ -254,6 +254,20 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
     expect(claimed.said("save_together")[0]?.[0]).toMatchObject({ instance: { expectedTaskState: [null] } });
   });
 
+  test.each<[string, Partial<Instance>, number]>([
+    ["has gone elsewhere since", { host: "elsewhere", taskState: "rebuilding" }, 7],
+    ["is asked to be deleted", { taskState: "soft-deleting" }, 7],
+    ["is evacuated to another host", { taskState: "rebuilding" }, 8],
+  ])("an instance that %s is left: only the migration fails", async (_, instance, newest) => {
+    const stage = coming(CLAIMED, instance);
+    const [found] = await find(stage);
+    stage.answers.migrations_by_filters = [{ id: 7 }, { id: newest }];
+    await failInterruptedEvacuation(stage.services, found as InterruptedEvacuation);
+    expect(stage.said("save_together")[0]?.[0]).toEqual({
+      migration: { id: 7, changes: { status: "failed" }, expectedStatus: ["pre-migrating"] },
+    });
+  });
+
   test("the conductor has ended it meanwhile: left", async () => {
     const stage = coming(CLAIMED);
     await undone(stage, () => {
