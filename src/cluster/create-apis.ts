@@ -69,6 +69,7 @@ export function createApis(options: ApisOptions): Apis {
     reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,
     images: new ServerImages(images, random),
     quota: options.quota,
+    imageService: image,
     projectExists: (id) => identity.hasProject(id),
     wake: options.wake,
     deleteService: options.deleteService,

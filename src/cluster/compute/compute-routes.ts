@@ -3,6 +3,7 @@ import type { ComputeRoute } from "./api/call.js";
 import { GONE_ROUTES } from "./api/gone.js";
 import { FLAVOR_ROUTES } from "./flavors/routes.js";
 import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
+import { IMAGE_ROUTES } from "./images/routes.js";
 import { KEYPAIR_ROUTES } from "./keypairs/routes.js";
 import { MIGRATION_ROUTES } from "./migrations/routes.js";
 import { NETWORK_ROUTES } from "./networks/routes.js";
@@ -21,6 +22,7 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...AVAILABILITY_ZONE_ROUTES,
   ...AGGREGATE_ROUTES,
   ...HYPERVISOR_ROUTES,
+  ...IMAGE_ROUTES,
   ...KEYPAIR_ROUTES,
   ...MIGRATION_ROUTES,
   ...NETWORK_ROUTES,

@@ -5,6 +5,7 @@ import type { Digests } from "../../../runtime/digests.js";
 import type { KeyMaker } from "../../../runtime/key-maker.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Random } from "../../../runtime/random.js";
+import type { ServiceHandler } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { ValidateToken } from "../../credentials.js";
@@ -32,6 +33,8 @@ export interface ComputeDeps {
   readonly images: Pick<ServerImages, "find" | "addSnapshot" | "remove">;
   /** `[quota]`: what projects may have that nobody has given others. */
   readonly quota: QuotaConfig;
+  /** The Image API, for those who ask Nova for images. */
+  readonly imageService: ServiceHandler;
   readonly projectExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;
