@@ -46,6 +46,17 @@ def an_image_is_uploaded(run):
 
 
 @step
+def create_server_waits(run):
+    run.server = run.member.create_server(
+        "sdk", image=run.image, flavor="m1.tiny", key_name="sdk", meta={"a": "b"}, wait=True, timeout=PATIENCE,
+        auto_ip=False,
+    )
+    assert run.server.status == "ACTIVE" and run.server.key_name == "sdk", run.server
+    assert run.member.get_server("sdk").id == run.server.id
+    assert [server.name for server in run.member.list_servers()] == ["sdk"]
+
+
+@step
 def wait_for_server(run):
     compute = run.member.compute
     server = compute.create_server(
@@ -58,6 +69,15 @@ def wait_for_server(run):
     assert compute.get_server_metadata(server).metadata == {"c": "d"}
     compute.delete_server(server)
     compute.wait_for_delete(server, wait=PATIENCE)
+
+
+@step
+def a_snapshot_becomes_a_server(run):
+    image = run.member.create_image_snapshot("snapshot", run.server, wait=True, timeout=PATIENCE)
+    assert image.status == "active", image
+    server = run.member.create_server("copy", image=image, flavor="m1.tiny", wait=True, timeout=PATIENCE, auto_ip=False)
+    assert run.member.delete_server(server.id, wait=True, timeout=PATIENCE)
+    assert run.member.delete_image(image.id, wait=True, timeout=PATIENCE)
 
 
 @step
@@ -83,6 +103,7 @@ def hosts(run):
 @step
 def what_there_is_less_of(run):
     assert run.member.get_compute_limits().max_total_instances
+    assert run.member.delete_server("sdk", wait=True, timeout=PATIENCE)
     assert run.member.delete_image("sdk", wait=True, timeout=PATIENCE)
     assert run.member.delete_keypair("sdk")
 
