@@ -18,7 +18,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
   const sections: Readonly<Record<string, Section>> = {
     DEFAULT: { log_file: `${work}/tempest.log`, debug: true },
     oslo_concurrency: { lock_path: `${work}/locks` },
-    service_available: { nova: true, glance: true, neutron: false, cinder: false, swift: false, horizon: false },
+    service_available: { nova: true, glance: true, neutron: true, cinder: false, swift: false, horizon: false },
     auth: {
       use_dynamic_credentials: true,
       // Nobody can create networks here.
@@ -44,6 +44,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
     compute: {
       image_ref: "5c6a7c1e-2f0d-4b8e-9a41-1d2f3b4c5d60",
       image_ref_alt: "5c6a7c1e-2f0d-4b8e-9a41-1d2f3b4c5d61",
+      fixed_network_name: "private",
       flavor_ref: 42,
       flavor_ref_alt: 84,
       region: "RegionOne",
@@ -73,6 +74,8 @@ export function configuration({ work, authUrl, username, password, project }: Te
       config_drive: true,
       hostname_fqdn_sanitization: true,
       snapshot: true,
+      console_output: true,
+      interface_attach: true,
       personality: true,
       // Beside calls of a hypervisor that nobody has any more, what all of Nova answers about servers' metadata.
       xenapi_apis: true,
@@ -80,16 +83,20 @@ export function configuration({ work, authUrl, username, password, project }: Te
         "AvailabilityZoneFilter,ComputeFilter,ComputeCapabilitiesFilter,ImagePropertiesFilter,ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter",
       stable_rescue: false,
       change_password: false,
-      console_output: false,
       vnc_console: false,
       serial_console: false,
-      interface_attach: false,
       metadata_service: false,
       attach_encrypted_volume: false,
       swap_volume: false,
       volume_backed_live_migration: false,
       volume_multiattach: false,
       unified_limits: false,
+    },
+    network: { region: "RegionOne", project_networks_reachable: false },
+    // There is one network, flat and nobody's.
+    "network-feature-enabled": {
+      floating_ips: false,
+      api_extensions: "security-group,binding",
     },
     placement: { region: "RegionOne", max_microversion: "1.39" },
     // Nothing is fetched from a network; the address is a word that tests pass on.
