@@ -61,13 +61,13 @@ export class ColdMoves {
   async finish(
     instance: Instance,
     diskInfo: string,
-    { allocations, powerOn, signal }: FinishMigrationOptions,
+    { allocations, network, powerOn, signal }: FinishMigrationOptions,
   ): Promise<void> {
     const { files, watcher, config } = this.#parts;
     const { uuid } = instance;
     const left = leftBySource(diskInfo);
     await watcher.own(uuid, async () => {
-      await this.#guests.take(config.delayFinishMigration, signal);
+      await this.#guests.connect(uuid, network, signal, () => this.#guests.take(config.delayFinishMigration, signal));
       // A source without disks has nothing to copy: they are made as for a new guest.
       const disks =
         left === null
@@ -97,11 +97,11 @@ export class ColdMoves {
     });
   }
 
-  async revert(instance: Instance, { allocations, powerOn, signal }: FinishRevertOptions): Promise<void> {
+  async revert(instance: Instance, { allocations, network, powerOn, signal }: FinishRevertOptions): Promise<void> {
     const { files, watcher, config } = this.#parts;
     const { uuid } = instance;
     await watcher.own(uuid, async () => {
-      await this.#guests.take(config.delayRevertMigration, signal);
+      await this.#guests.connect(uuid, network, signal, () => this.#guests.take(config.delayRevertMigration, signal));
       await files.bringBack(uuid);
       if (hasRootDisk(instance) && !(await files.hasDisk(uuid))) {
         throw new DiskNotFound(

@@ -5,6 +5,7 @@ import {
   GuestNotFound,
   type Instance,
   InstanceExists,
+  type NetworkInfo,
   type SpawnOptions,
 } from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
@@ -69,8 +70,18 @@ export class Guests {
     }
   }
 
+  /** Runs the part of an operation that connects the guest's ports; the guest begins when the network service says that they are. */
+  async connect(
+    uuid: string,
+    network: readonly NetworkInfo[],
+    signal: AbortSignal | undefined,
+    plug: () => Promise<void>,
+  ): Promise<void> {
+    await this.#parts.context.virtApi.waitForVifs(uuid, network, plug, signal ? { signal } : {});
+  }
+
   /** Spawn: disks, then the state, then the XML that makes the guest. */
-  async create(instance: Instance, { image, allocations, powerOn, signal }: SpawnOptions): Promise<void> {
+  async create(instance: Instance, { image, allocations, network, powerOn, signal }: SpawnOptions): Promise<void> {
     const { store, files, config, folder } = this.#parts;
     const { uuid } = instance;
     if (await store.exists(uuid)) {
@@ -80,7 +91,7 @@ export class Guests {
     await store.clearState(uuid);
     const removeDisks = await files.make(uuid, wantedDisks(instance, image.minDisk));
     try {
-      await this.take(config.delaySpawn, signal);
+      await this.connect(uuid, network, signal, () => this.take(config.delaySpawn, signal));
       await this.define(instance, { allocations, minDisk: image.minDisk, state: powerOn ? "running" : "shutoff" });
     } catch (error) {
       await this.#undoCreate(uuid, removeDisks);

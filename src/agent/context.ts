@@ -6,6 +6,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverHost } from "../virt/driver-host.js";
 import type { GlanceClient } from "./images/glance-client.js";
+import type { HostPorts } from "./network/host-ports.js";
 import type { DriverRecord } from "./startup/driver-record.js";
 import type { IdentityFile } from "./startup/identity-file.js";
 
@@ -18,6 +19,7 @@ export interface AgentContext {
   readonly driver: DriverHost;
   readonly placement: ReportClient;
   readonly images: Pick<GlanceClient, "remove" | "removeUnfinished">;
+  readonly ports: HostPorts;
   /** Reads or makes the host's stable uuid (spec 2.3). */
   readonly localNodeUuid: () => Promise<string>;
 }

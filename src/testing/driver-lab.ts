@@ -317,6 +317,7 @@ export class DriverLab {
       virtApi: {
         instanceUuidsOfHost: async () => this.#servers.uuidsOn(name),
         liveHosts: async () => [...new Set(this.#connected.map((connected) => connected.name))],
+        waitForVifs: (_uuid, _ports, plug) => plug(),
         instanceStates: async (uuid) => (this.#servers.isPlaced(uuid) ? { vmState: "active", taskState: null } : null),
       },
     };

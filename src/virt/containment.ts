@@ -11,6 +11,7 @@ import { VirtDriverMisbehaved } from "./errors.js";
 import { placeOf } from "./stack-place.js";
 import type { CallOptions } from "./types.js";
 import { isThenable, UnderWay } from "./under-way.js";
+import type { VirtApi } from "./virt-api.js";
 
 /** The method of a call that is not known. */
 const UNKNOWN_METHOD = "one of its calls";
@@ -149,6 +150,8 @@ export class Containment {
         instanceUuidsOfHost: this.#leaving((options?: CallOptions) => virtApi.instanceUuidsOfHost(options)),
         liveHosts: this.#leaving((type: string, options?: CallOptions) => virtApi.liveHosts(type, options)),
         instanceStates: this.#leaving((uuid: string, options?: CallOptions) => virtApi.instanceStates(uuid, options)),
+        // The driver's own part of it runs in the scope of its call.
+        waitForVifs: (...waiting: Parameters<VirtApi["waitForVifs"]>) => virtApi.waitForVifs(...waiting),
       },
     });
   }

@@ -7,6 +7,7 @@ import type { Random } from "../runtime/random.js";
 import type { Streams } from "../runtime/streams.js";
 import type { Timers } from "../runtime/timers.js";
 import type { LifecycleEvent } from "./events.js";
+import type { GuestPorts } from "./guest-ports.js";
 import type { ImageService } from "./images.js";
 import type { VirtApi } from "./virt-api.js";
 
@@ -56,6 +57,8 @@ export interface DriverContext {
 export type HostDoors = Omit<DriverContext, "emitEvent" | "ownDoor"> & {
   /** What calls about images are lent; left out: there is no Image service. */
   readonly images?: ImageService;
+  /** Where guests' ports are found; left out: no guest has any. */
+  readonly ports?: GuestPorts;
 };
 
 export interface DriverWorkarounds {

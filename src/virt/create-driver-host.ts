@@ -19,7 +19,7 @@ export async function createDriverHost(
   const events = new LifecycleEvents(name, context.logger);
   let driver: VirtDriver;
   try {
-    const { images: _lent, ...doors } = context;
+    const { images: _lent, ports: _ports, ...doors } = context;
     const full: DriverContext = { ...doors, ownDoor: (door) => door, emitEvent: events.emit };
     driver = await withinLimit(name, context, options.createTimeout ?? CREATE_TIMEOUT, async () =>
       definition.create(Object.freeze(full)),

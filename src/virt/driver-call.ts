@@ -4,6 +4,7 @@ import type { Timers } from "../runtime/timers.js";
 import { asDriverError, textOf } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
+import type { GuestPorts } from "./guest-ports.js";
 import { RequestsUnderWay } from "./requests-under-way.js";
 import type { CallOptions } from "./types.js";
 import { type Awaited, waitFor, waitText } from "./waiting.js";
@@ -43,6 +44,7 @@ export interface DriverCallDoors {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+  readonly ports?: GuestPorts;
 }
 
 /** One call: the author's method, and the check of what it returned. */

@@ -18,6 +18,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["ImageUnacceptable", errors.ImageUnacceptable],
   ["GlanceConnectionFailed", errors.GlanceConnectionFailed],
   ["EndpointNotFound", errors.ImageServiceNotFound],
+  ["VirtualInterfaceCreateException", errors.VirtualInterfaceCreateException],
   ["VirtualInterfacePlugException", errors.VirtualInterfacePlugException],
   ["PciDeviceNotFoundById", errors.PciDeviceNotFound],
   ["InstanceFaultRollback", errors.InstanceFaultRollback],

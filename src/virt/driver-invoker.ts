@@ -13,6 +13,16 @@ export type DriverArguments<M extends DriverMethod> =
     ? [...Subject, Last | undefined]
     : [];
 
+/** Methods after which a guest's ports are connected. */
+const CONNECTING: readonly DriverMethod[] = [
+  "spawn",
+  "rebuild",
+  "finishMigration",
+  "finishRevertMigration",
+  "preLiveMigration",
+  "plugVifs",
+];
+
 /** Calls the methods of one author's driver. */
 export class DriverInvoker {
   readonly name: string;
@@ -94,11 +104,29 @@ export class DriverInvoker {
     return this.supports(method) ? this.ask(method, check, ...args) : otherwise;
   }
 
-  /** Calls the author's method; its last argument is always the options, which get the signal of the time-out too. */
-  ask<M extends DriverMethod, R>(
+  /** Calls the author's method. What makes a guest, or connects it, is given the ports that it has now. */
+  async ask<M extends DriverMethod, R>(
     method: M,
     check: (method: DriverMethod, value: unknown) => R,
     ...args: DriverArguments<M>
+  ): Promise<R> {
+    const { ports } = this.#doors;
+    const instance = CONNECTING.includes(method) ? (args as readonly unknown[]).find(isInstance) : undefined;
+    const network = ports && instance ? await ports.of(instance, signalIn(args)) : [];
+    if (!ports || !instance || network.length === 0) {
+      return this.#ask(method, check, args);
+    }
+    const given = [...args.slice(0, -1), { ...(args.at(-1) as object | undefined), network }];
+    const result = await this.#ask(method, check, given as DriverArguments<M>);
+    await ports.connected(instance.uuid, network);
+    return result;
+  }
+
+  /** The last argument is always the options, which get the signal of the time-out too. */
+  #ask<M extends DriverMethod, R>(
+    method: M,
+    check: (method: DriverMethod, value: unknown) => R,
+    args: DriverArguments<M>,
   ): Promise<R> {
     const options = args.at(-1) as DriverOperationOptions | undefined;
     const instanceUuid = subjectOf(method, args);
@@ -140,4 +168,13 @@ export class DriverInvoker {
     }
     await handover.finished();
   }
+}
+
+function isInstance(argument: unknown): argument is Instance {
+  return typeof argument === "object" && argument !== null && "systemMetadata" in argument;
+}
+
+function signalIn(args: readonly unknown[]): { readonly signal?: AbortSignal } {
+  const options = args.at(-1) as DriverOperationOptions | undefined;
+  return options?.signal ? { signal: options.signal } : {};
 }

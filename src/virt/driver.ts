@@ -10,6 +10,7 @@ import type {
   DestroyOptions,
   GuestInfo,
   Instance,
+  NetworkInfo,
   RescueOptions,
   SharedStorageToken,
   SnapshotOptions,
@@ -202,12 +203,14 @@ export interface VirtDriver extends MoveMethods, ReportMethods {
    */
   snapshot?(instance: Instance, imageId: string, options: SnapshotOptions): Promise<void>;
   /**
-   * Connects the guest's ports after a restart of the agent; idempotent. There are no networks yet, so that a driver has
-   * only the instance to go by. Default: nothing. @throws {PciDeviceNotFound} the instance is left as it is. Any other
-   * error sets it to error.
-   * @calledBy start-up, for each instance that should run (2.6). No lock.
+   * Connects the guest's ports after a restart of the agent, and when it is given another one; idempotent. Default: nothing.
+   * @throws {PciDeviceNotFound} the instance is left as it is. At start-up, any other error sets it to error.
+   * @calledBy start-up, for each instance that should run (2.6), and when its network has changed (8.6). No lock.
    */
-  plugVifs?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  plugVifs?(
+    instance: Instance,
+    options?: DriverOperationOptions & { readonly network?: readonly NetworkInfo[] },
+  ): Promise<void>;
   /**
    * Undo of {@link plugVifs}, and of what spawn plugged, when a build failed; idempotent. Default: nothing.
    * @calledBy a build that failed (6.1). The instance's lock.

@@ -55,6 +55,10 @@ export class ImageServiceNotFound extends VirtError {
 export class VirtualInterfacePlugException extends VirtError {
   override readonly name = "VirtualInterfacePlugException";
 }
+/** The network service did not say that the guest's ports are connected. */
+export class VirtualInterfaceCreateException extends VirtError {
+  override readonly name = "VirtualInterfaceCreateException";
+}
 /** A device of the guest is not on this host. */
 export class PciDeviceNotFound extends VirtError {
   override readonly name = "PciDeviceNotFoundById";

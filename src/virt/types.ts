@@ -67,6 +67,8 @@ export interface NetworkInfo {
   readonly address: string;
   /** Uuid of the network. */
   readonly network: string;
+  /** The network service knows already that it is connected here: it says nothing when it is connected again. */
+  readonly active: boolean;
 }
 
 /** The guest's block devices; volumes are out of scope for now, so the list holds local disks only. */

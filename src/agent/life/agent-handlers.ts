@@ -1,6 +1,7 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor/errors.js";
 import { AGENT_METHODS, type AgentMethod } from "../../conductor/methods/agent.js";
 import type { AgentHandlers } from "../../conductor/port.js";
+import { hearEvents } from "../network/hear-events.js";
 import type { Asker, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
 import { OPERATIONS } from "../operations/table.js";
 import type { AgentServices } from "../services.js";
@@ -31,6 +32,7 @@ const INSTANCE_METHODS = Object.keys(OPERATIONS).filter((name): name is Instance
 const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
   ...INSTANCE_METHODS.filter((method) => OPERATIONS[method].whileDraining),
   "migration_ended",
+  "external_instance_event",
   "check_instance_shared_storage",
 ];
 
@@ -83,6 +85,7 @@ function hostHandlers(services: AgentServices, tasks: TaskTracker): Pick<AgentHa
       operations.incoming.end(migrationId);
       return null;
     },
+    external_instance_event: (params) => tasks.run(() => hearEvents(services, params)),
     set_host_enabled: ({ enabled }, { requestId }) =>
       tasks.run(async () => {
         await driver.setHostEnabled(enabled);

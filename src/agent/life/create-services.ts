@@ -11,6 +11,7 @@ import type { AgentContext, AgentView } from "../context.js";
 import { GlanceClient } from "../images/glance-client.js";
 import { meteredTracker } from "../metrics/metered-tracker.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
+import { HostPorts } from "../network/host-ports.js";
 import type { Operations, StepFaults } from "../operations/contract.js";
 import { createOperations } from "../operations/operations.js";
 import type { AgentServices } from "../services.js";
@@ -75,6 +76,9 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     access: imageAccess(config, runtime, session),
     retries: config.glance.numRetries,
   });
+  const { vifPluggingTimeout: timeout, vifPluggingIsFatal: fatal } = config.defaults;
+  const { timers } = runtime;
+  const ports = new HostPorts({ host, conductor: session, timers, logger, timeout, fatal, faults: options.faults });
   const driver = await createDriverHost(
     options.driver,
     driverContext({
@@ -85,6 +89,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
       conductor: session,
       images,
       localNodeUuid,
+      ports,
     }),
     {
       permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
@@ -103,6 +108,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     driver,
     placement,
     images,
+    ports,
     localNodeUuid,
     identity,
     driverRecord,

@@ -4,6 +4,7 @@ import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { HostDoors } from "../../virt/context.js";
 import type { ImageService } from "../../virt/images.js";
+import type { HostPorts } from "../network/host-ports.js";
 import { virtApi } from "./virt-api.js";
 
 /** The doors and options that a driver is given. */
@@ -15,8 +16,9 @@ export function driverContext(options: {
   readonly conductor: Conductor;
   readonly images: ImageService;
   readonly localNodeUuid: () => Promise<string>;
+  readonly ports: HostPorts;
 }): HostDoors {
-  const { host, config, driverConfig, runtime, conductor, images, localNodeUuid } = options;
+  const { host, config, driverConfig, runtime, conductor, images, localNodeUuid, ports } = options;
   const { defaults } = config;
   return {
     host,
@@ -29,6 +31,7 @@ export function driverContext(options: {
     sockets: runtime.streams,
     logger: runtime.logger,
     images,
+    ports,
     config: driverConfig,
     inventory: {
       cpuAllocationRatio: defaults.cpuAllocationRatio,
@@ -45,6 +48,7 @@ export function driverContext(options: {
     virtApi: virtApi({
       host,
       conductor,
+      ports,
       clock: runtime.clock,
       serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval) * 1000,
     }),

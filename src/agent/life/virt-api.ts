@@ -2,6 +2,7 @@ import { isUp } from "../../conductor/liveness.js";
 import type { Conductor } from "../../conductor/port.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { VirtApi } from "../../virt/virt-api.js";
+import type { HostPorts } from "../network/host-ports.js";
 
 /** What the driver of a host may ask, answered by the conductor. `serviceDownTime` in milliseconds. */
 export function virtApi(options: {
@@ -9,8 +10,9 @@ export function virtApi(options: {
   readonly conductor: Conductor;
   readonly clock: Clock;
   readonly serviceDownTime: number;
+  readonly ports: Pick<HostPorts, "plug">;
 }): VirtApi {
-  const { host, conductor, clock, serviceDownTime } = options;
+  const { host, conductor, clock, serviceDownTime, ports } = options;
   return {
     instanceUuidsOfHost: async (given = {}) => {
       const instances = await conductor.call("instances_by_host", { host }, given);
@@ -23,6 +25,7 @@ export function virtApi(options: {
         .filter((service) => !service.disabled && isUp(service, { now, serviceDownTime }))
         .map((service) => service.host);
     },
+    waitForVifs: (uuid, network, plug, given) => ports.plug(uuid, network, plug, given),
     instanceStates: async (uuid, given = {}) => {
       const instance = await conductor.call("instance_get", { uuid }, given);
       return instance ? { vmState: instance.vmState, taskState: instance.taskState } : null;

@@ -23,7 +23,8 @@ export type HostMethod =
   | "get_host_uptime"
   | "get_console_output"
   | "get_diagnostics"
-  | "get_instance_diagnostics";
+  | "get_instance_diagnostics"
+  | "external_instance_event";
 
 /** The agent's methods that begin an operation on an instance. */
 export type InstanceMethod = Exclude<AgentMethod, HostMethod>;

@@ -1,6 +1,7 @@
 import { AGGREGATE_ROUTES } from "./aggregates/routes.js";
 import type { ComputeRoute } from "./api/call.js";
 import { GONE_ROUTES } from "./api/gone.js";
+import { EXTERNAL_EVENT_ROUTES } from "./external-events/routes.js";
 import { FLAVOR_ROUTES } from "./flavors/routes.js";
 import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
 import { IMAGE_ROUTES } from "./images/routes.js";
@@ -25,6 +26,7 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...IMAGE_ROUTES,
   ...KEYPAIR_ROUTES,
   ...MIGRATION_ROUTES,
+  ...EXTERNAL_EVENT_ROUTES,
   ...NETWORK_ROUTES,
   ...SECURITY_GROUP_ROUTES,
   ...QUOTA_ROUTES,

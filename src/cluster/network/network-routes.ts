@@ -2,6 +2,7 @@ import type { NetworkRoute } from "./api/call.js";
 import { routesOf } from "./api/resource-routes.js";
 import { NETWORK_ROUTES } from "./flat/networks.js";
 import { INFO_ROUTES } from "./info/routes.js";
+import { BINDING_ROUTES } from "./ports/bindings.js";
 import { PORTS } from "./ports/port-resource.js";
 import { SECURITY_GROUPS } from "./security-groups/group-resource.js";
 import { SECURITY_GROUP_RULES } from "./security-groups/rule-resource.js";
@@ -10,6 +11,7 @@ import { SECURITY_GROUP_RULES } from "./security-groups/rule-resource.js";
 export const NETWORK_API_ROUTES: readonly NetworkRoute[] = [
   ...NETWORK_ROUTES,
   ...routesOf(PORTS),
+  ...BINDING_ROUTES,
   ...routesOf(SECURITY_GROUPS),
   ...routesOf(SECURITY_GROUP_RULES),
   ...INFO_ROUTES,

@@ -136,6 +136,11 @@ export const AGENT_METHODS = {
    * deleted, so that nobody waits for the guest any more (spec 2.8).
    */
   migration_ended: call({ instanceUuid: uuid, migrationId: id }, nothing),
+  /** What a network service says of an instance, to each host that has a part in it (spec 8.6). */
+  external_instance_event: cast({
+    instanceUuid: uuid,
+    events: listOf(object({ name: text(), tag: nullable(text()), status: text() })),
+  }),
   /** To the source. */
   live_migration_abort: cast(ofMove),
   live_migration_force_complete: cast(ofMove),

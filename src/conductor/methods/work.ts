@@ -34,6 +34,10 @@ export const WORK_METHODS = {
   online_data_migrations: writes({ limit: id }, trusted<OnlineDataMigration[]>()),
   /** The operator's stop and start, for power-state sync and lifecycle (spec 4.10). */
   stop_instance: writes({ instanceUuid: uuid }, nothing),
+  /** The ports of an instance that this control plane has bound, as seen from the host. */
+  instance_ports: reads({ uuid, host: hostName }, trusted<NetworkPort[]>()),
+  /** These ports are connected on the host: they become active there, and who waits for that is told (spec 8.6). */
+  vifs_plugged: writes({ host: hostName, instanceUuid: uuid, ports: listOf(uuid) }, nothing),
   /** Tells the scheduler which instances a host has. */
   sync_instance_info: sets({ host: hostName, instanceUuids: listOf(uuid) }, nothing),
   /** The holder of a host's lease (spec 2.4 G6); null: nobody, or a boot that is gone and whose lease has run out. */
@@ -49,6 +53,17 @@ export interface OnlineDataMigration {
   readonly name: string;
   readonly needed: number;
   readonly completed: number;
+}
+
+/** A port of an instance. */
+export interface NetworkPort {
+  readonly id: string;
+  /** MAC address. */
+  readonly address: string;
+  /** Uuid. */
+  readonly network: string;
+  /** Connected on the host that asks. */
+  readonly active: boolean;
 }
 
 export interface PlacementAccess {

@@ -92,6 +92,15 @@ const periodic = {
     "Seconds that a deleted instance can be restored; 0 deletes at once.",
     { source: "4.10" },
   ),
+  vif_plugging_timeout: option(
+    integer({ min: 0 }),
+    300,
+    "Seconds that a guest which is made waits for its ports to be connected; 0: it does not wait.",
+    { source: "8.6" },
+  ),
+  vif_plugging_is_fatal: option(boolean, true, "A guest whose ports are not connected in that time is not made.", {
+    source: "8.6",
+  }),
   instance_build_timeout: option(
     integer({ min: 0 }),
     0,

@@ -17,6 +17,8 @@ type WorkMethod =
   | "online_data_migrations"
   | "instance_in_hand"
   | "stop_instance"
+  | "instance_ports"
+  | "vifs_plugged"
   | "sync_instance_info"
   | "host_lease_holder"
   | "placement_access"
@@ -112,6 +114,9 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     await tools.rpc.cast(computeMessage(host, "stop_instance", { instance, clean_shutdown: true }, tools));
     return null;
   },
+  // Networks are not attached under a Nova: a server that has any is not built here.
+  instance_ports: async () => [],
+  vifs_plugged: async () => null,
   sync_instance_info: async ({ host, instanceUuids }, { rpc, nova }) => {
     await rpc.fanout({
       topic: "scheduler",

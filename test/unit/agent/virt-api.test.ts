@@ -47,6 +47,7 @@ test("8.6 live hosts are those of enabled services that are up and have a node o
   const api = virtApi({
     host: "ironic-a",
     conductor: new StoreSession("ironic-a", store, {}),
+    ports: { plug: async () => {} },
     clock: runtime.clock,
     serviceDownTime: 60_000,
   });

@@ -1,6 +1,6 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
 import type { AllocationsByProvider, Instance, InstanceChanges, TaskState } from "../../../records/index.js";
-import { BuildAbortException } from "../../../virt/errors.js";
+import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
@@ -45,13 +45,17 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
     await advance(services, progress, { taskState: "spawning" }, ["block_device_mapping"]);
   },
   spawn: async ({ services, allocations, instance }) => {
-    await services.context.driver.spawn(instance, {
-      image: imageMeta(instance),
-      allocations,
-      network: [],
-      blockDevices: LOCAL_DISKS,
-      powerOn: true,
-    });
+    try {
+      await services.context.driver.spawn(instance, {
+        image: imageMeta(instance),
+        allocations,
+        network: [],
+        blockDevices: LOCAL_DISKS,
+        powerOn: true,
+      });
+    } catch (error) {
+      throw error instanceof VirtualInterfaceCreateException ? notAllocated(instance.uuid, error) : error;
+    }
   },
   // An instance that was deleted meanwhile is not spawning any more.
   record: async (progress) => {
@@ -95,6 +99,12 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
   if (failed) {
     throw failed.error;
   }
+}
+
+/** No other host would have a better network. */
+function notAllocated(uuid: string, cause: Error): BuildAbortException {
+  const message = `Build of instance ${uuid} aborted: Failed to allocate the network(s), not rescheduling.`;
+  return new BuildAbortException(message, { cause });
 }
 
 /** Row 4. Null: it is not to be built any more. */

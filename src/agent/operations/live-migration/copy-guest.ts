@@ -13,15 +13,15 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
   prepare_destination: async (flow) => {
     const { instance, migration, data, requestId } = flow;
     flow.prepared = true;
-    flow.data = driverData(
-      await callDestination(flow, "pre_live_migration", {
+    const prepare = () =>
+      callDestination(flow, "pre_live_migration", {
         instanceUuid: instance.uuid,
         migrationId: migration.id,
         blockMigration: data.blockMigration,
         data,
         requestId,
-      }),
-    );
+      });
+    flow.data = driverData(await flow.services.context.ports.whileDestinationPlugs(instance, prepare));
   },
   mark_running: async (flow) => {
     await saveStatus(flow, "preparing", "running");

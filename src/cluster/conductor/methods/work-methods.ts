@@ -1,5 +1,6 @@
 import { ConductorError, InstanceNotFound, ObjectActionError } from "../../../conductor/errors.js";
 import type { PlacementAccess, WORK_METHODS } from "../../../conductor/methods/work.js";
+import { plugPorts, portsAt } from "../../network/ports/plugged-ports.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";
@@ -61,6 +62,11 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
       const { projectId, userId } = instance;
       store.actions.start({ action: "stop", instanceUuid, requestId, userId, projectId });
       bus.cast(instance.host, "stop_instance", { instanceUuid, requestId }, requestId);
+      return null;
+    },
+    instance_ports: ({ uuid, host }) => portsAt(store, uuid, host),
+    vifs_plugged: (params, { requestId }) => {
+      plugPorts({ store, bus }, params, requestId);
       return null;
     },
     sync_instance_info: ({ host, instanceUuids }) => {

@@ -7,9 +7,9 @@ import { FLAT_NETWORK } from "../flat/flat-network.js";
 /** What each network of a guest is made of on a host with Open vSwitch. */
 const VIF_DETAILS = { port_filter: true, connectivity: "l2", bridge_name: "br-int", datapath_type: "system" };
 
-/** Where the server is the port is bound, and works. */
-export function portStatus({ host }: Pick<Port, "host">): "ACTIVE" | "DOWN" {
-  return host === null ? "DOWN" : "ACTIVE";
+/** Where the server is the port is bound; it works when that host has connected it. */
+export function portStatus({ host, pluggedOn }: Pick<Port, "host" | "pluggedOn">): "ACTIVE" | "DOWN" {
+  return host !== null && pluggedOn.includes(host) ? "ACTIVE" : "DOWN";
 }
 
 export const fixedIps = ({ address }: Pick<Port, "address">) => [
@@ -40,9 +40,15 @@ export const PORT: Attributes<Port> = {
   revision_number: ({ revision }) => revision,
 };
 
+export function bindingAt(host: string | null) {
+  return host === null
+    ? { vif_type: "unbound", vif_details: {}, profile: {} }
+    : { vif_type: "ovs", vif_details: VIF_DETAILS, profile: {} };
+}
+
 export const BINDING: Attributes<Port> = {
   "binding:host_id": ({ host }) => host ?? "",
-  "binding:vif_type": ({ host }) => (host === null ? "unbound" : "ovs"),
-  "binding:vif_details": ({ host }) => (host === null ? {} : VIF_DETAILS),
-  "binding:profile": () => ({}),
+  "binding:vif_type": ({ host }) => bindingAt(host).vif_type,
+  "binding:vif_details": ({ host }) => bindingAt(host).vif_details,
+  "binding:profile": ({ host }) => bindingAt(host).profile,
 };

@@ -7,6 +7,7 @@ import { hostMappingRules } from "./host-mapping-rules.js";
 import { hotLookups } from "./hot-lookups.js";
 import { listIndexes } from "./list-indexes.js";
 import { networkTables } from "./network-tables.js";
+import { portMoves } from "./port-moves.js";
 import { quotas } from "./quotas.js";
 import { serverGroups } from "./server-groups.js";
 import { taskRequests } from "./task-requests.js";
@@ -26,4 +27,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 10, name: "ports and security groups", sql: networkTables },
   { version: 11, name: "server groups and their members", sql: serverGroups },
   { version: 12, name: "quotas", sql: quotas },
+  { version: 13, name: "ports of servers that move", sql: portMoves },
 ];

@@ -193,7 +193,7 @@ describe("interfaces", () => {
   test("are listed and shown", async () => {
     const instance = networked();
     const [port] = world.store.ports.ofDevice(instance.uuid);
-    const view = { net_id: NETWORK, port_id: port?.uuid, mac_addr: port?.mac, port_state: "ACTIVE" };
+    const view = { net_id: NETWORK, port_id: port?.uuid, mac_addr: port?.mac, port_state: "DOWN" };
     const listed = await ask("GET", `/servers/${instance.uuid}/os-interface`);
     expect(listed.json("interfaceAttachments")).toMatchObject([{ ...view, fixed_ips: [{ ip_address: "10.0.0.2" }] }]);
     const one = await ask("GET", `/servers/${instance.uuid}/os-interface/${port?.uuid}`, undefined, 70);

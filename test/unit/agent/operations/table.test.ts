@@ -15,6 +15,7 @@ const HOST = [
   "get_instance_diagnostics",
   "list_guests",
   "migration_ended",
+  "external_instance_event",
   "set_host_enabled",
 ];
 const services = {} as AgentServices;
@@ -35,6 +36,7 @@ describe("the table of operations", () => {
   test("2.8 an agent that stops takes what the other host of a move asks, and what stops one", () => {
     expect(Object.keys(drainingHandlers(services, new TaskTracker())).sort()).toEqual([
       "check_instance_shared_storage",
+      "external_instance_event",
       "finish_resize",
       "live_migration_abort",
       "live_migration_force_complete",

@@ -110,6 +110,8 @@ export class FlowStage {
       conductor: this.#conductor(),
       driver: this.#driver(options),
       placement: this.#placement(),
+      // No server here has any.
+      ports: { whileDestinationPlugs: (_instance: unknown, action: () => Promise<unknown>) => action() },
       images: {
         remove: async (id: string) => void this.lines.push(["images.remove", id]),
         removeUnfinished: async (id: string) => void this.lines.push(["images.removeUnfinished", id]),

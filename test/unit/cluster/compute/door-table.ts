@@ -162,6 +162,9 @@ const PROXIES: readonly Door[] = [
     proxy("nobody", "POST", `/${name}`, { network: {} }),
     proxy("nobody", "DELETE", `/${name}/${CIRROS}`),
   ]),
+  door("admin", "POST", "/os-server-external-events", {
+    events: [{ server_uuid: "{server}", name: "network-changed" }],
+  }),
   proxy("reader", "GET", "/os-floating-ips"),
   proxy("reader", "GET", "/os-floating-ips/1"),
   proxy("member", "POST", "/os-floating-ips", {}),

@@ -30,7 +30,7 @@ describe("8.2 building", () => {
 
   test("attaches its ports first, a port that is attached already being success", async () => {
     const { driver, ironic, node } = await started({ vifs: ["p1"] });
-    const network = ["p1", "p2"].map((id) => ({ id, address: "10.0.0.1", network: "n" }));
+    const network = ["p1", "p2"].map((id) => ({ id, address: "10.0.0.1", network: "n", active: false }));
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
     await driver.spawn(instance, spawnOptions({ network }));
@@ -50,7 +50,7 @@ describe("8.2 building", () => {
       locked -= 1;
       return LOCKED;
     };
-    const network = [{ id: "p1", address: "10.0.0.1", network: "n" }];
+    const network = [{ id: "p1", address: "10.0.0.1", network: "n", active: false }];
     await driver.spawn(bareMetal(NODE), spawnOptions({ network }));
     expect(node.vifs).toEqual(["p1"]);
   });
@@ -88,7 +88,7 @@ describe("8.2 building", () => {
   ])("%s gives the node back: volumes, ports, then the claim", async (_, breakIt) => {
     const { driver, ironic, node } = await started();
     ironic.volumeTargets = ["v1"];
-    const network = [{ id: "p1", address: "10.0.0.1", network: "n" }];
+    const network = [{ id: "p1", address: "10.0.0.1", network: "n", active: false }];
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
     breakIt(ironic);
@@ -245,7 +245,10 @@ describe("8.2 destroy", () => {
     "%s has only its claim undone",
     async (provision_state) => {
       const { driver, ironic, node } = await started({ ...active, provision_state, vifs: ["p1"] });
-      await driver.destroy(bareMetal(NODE), { ...DESTROY, network: [{ id: "p1", address: "", network: "n" }] });
+      await driver.destroy(bareMetal(NODE), {
+        ...DESTROY,
+        network: [{ id: "p1", address: "", network: "n", active: false }],
+      });
       expect(ironic.requests().filter((request) => /^(PUT|PATCH)/.test(request))).toEqual([`PATCH /v1/nodes/${NODE}`]);
       expect(node).toMatchObject({ instance_uuid: null, vifs: [] });
     },

@@ -1,4 +1,5 @@
 import type { Instance } from "../../../../records/index.js";
+import { tellOfInstance } from "../../../conductor/instance-events.js";
 import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
 import { fixedIps, portStatus } from "../../../network/ports/port-view.js";
 import type { Port } from "../../../store/ports.js";
@@ -10,7 +11,7 @@ import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { findInstance, findServer, refuseLocked } from "../find-server.js";
-import { freePort } from "./requested-networks.js";
+import { freePort, NETWORK_MARK } from "./requested-networks.js";
 
 interface AttachBody {
   readonly interfaceAttachment?: {
@@ -117,6 +118,7 @@ function attach(deps: ComputeDeps, call: Call): Answer {
     if (!made) {
       throw new Fault(500, `Failed to attach a network interface to ${instance.uuid}`);
     }
+    noteChange(deps, call, instance, made.uuid);
     return { body: { interfaceAttachment: view(call, made) } };
   });
 }
@@ -137,8 +139,19 @@ function detach(deps: ComputeDeps, call: Call): Answer {
       throw notFound(`Port ${call.param("port")} not found`);
     }
     deps.store.ports.detach(port);
+    noteChange(deps, call, instance, port.uuid);
     return { status: 202 };
   });
+}
+
+/** The server's host connects what is new, and has what is gone no more. */
+function noteChange({ store, bus }: ComputeDeps, call: Call, instance: Instance, port: string): void {
+  const { uuid, systemMetadata } = instance;
+  if (systemMetadata.network_allocated === undefined) {
+    store.instances.save(uuid, { systemMetadata: { ...systemMetadata, ...NETWORK_MARK } });
+  }
+  const event = { name: "network-changed", tag: port, status: "completed" };
+  tellOfInstance({ store, bus }, instance, [event], call.requestId);
 }
 
 /** @throws {Fault} 403, 404, 409 */

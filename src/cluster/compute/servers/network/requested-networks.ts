@@ -42,8 +42,10 @@ export function wantedNetworks(
 }
 
 /** Nova's mark of a server that has ports, in its system metadata. */
+export const NETWORK_MARK = { network_allocated: "True" } as const;
+
 export function networkMark({ ports }: WantedNetworks): Readonly<Record<string, string>> {
-  return ports.length === 0 ? {} : { network_allocated: "True" };
+  return ports.length === 0 ? {} : NETWORK_MARK;
 }
 
 function wantedGroups(store: Store, projectId: string, asked: Server["security_groups"]): readonly string[] {

@@ -46,6 +46,7 @@ export async function ironicDriver(world: World = {}) {
         records.asked.push(`hosts of ${type}`);
         return records.hosts;
       },
+      waitForVifs: (_uuid, _ports, plug) => plug(),
       instanceStates: async () => records.states,
     },
   });

@@ -1,0 +1,46 @@
+import type { NetworkPort } from "../../../conductor/methods/work.js";
+import type { AgentBus } from "../../conductor/agent-messages.js";
+import { hostsOf, tellOfInstance } from "../../conductor/instance-events.js";
+import type { Store } from "../../store/store.js";
+import { FLAT_NETWORK } from "../flat/flat-network.js";
+
+/** A server's ports as its host sees them. */
+export function portsAt(store: Store, uuid: string, host: string): NetworkPort[] {
+  return store.ports.ofDevice(uuid).map(({ uuid: id, mac, pluggedOn }) => ({
+    id,
+    address: mac,
+    network: FLAT_NETWORK.id,
+    active: pluggedOn.includes(host),
+  }));
+}
+
+/**
+ * Ports become active where they are connected, and everybody who has a part in the server is told. Only where the server is,
+ * or moves to, they are bound: what another host says counts for nothing.
+ */
+export function plugPorts(
+  deps: { readonly store: Store; readonly bus: Pick<AgentBus, "cast"> },
+  {
+    host,
+    instanceUuid,
+    ports,
+  }: { readonly host: string; readonly instanceUuid: string; readonly ports: readonly string[] },
+  requestId: string,
+): void {
+  const { store } = deps;
+  const instance = store.instances.get(instanceUuid);
+  const hosts = instance ? hostsOf(store, instance) : [];
+  if (!instance || !hosts.includes(host)) {
+    return;
+  }
+  const news = store.ports
+    .ofDevice(instanceUuid)
+    .filter(({ uuid, pluggedOn }) => ports.includes(uuid) && !pluggedOn.includes(host));
+  for (const { uuid, pluggedOn } of news) {
+    store.ports.update(uuid, { pluggedOn: [...pluggedOn.filter((one) => hosts.includes(one)), host] });
+  }
+  if (news.length > 0) {
+    const events = news.map(({ uuid }) => ({ name: "network-vif-plugged", tag: uuid, status: "completed" }));
+    tellOfInstance(deps, instance, events, requestId);
+  }
+}
