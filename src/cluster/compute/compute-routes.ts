@@ -3,6 +3,7 @@ import type { ComputeRoute } from "./api/call.js";
 import { GONE_ROUTES } from "./api/gone.js";
 import { EXTERNAL_EVENT_ROUTES } from "./external-events/routes.js";
 import { FLAVOR_ROUTES } from "./flavors/routes.js";
+import { HOST_ROUTES } from "./hosts/routes.js";
 import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
 import { IMAGE_ROUTES } from "./images/routes.js";
 import { KEYPAIR_ROUTES } from "./keypairs/routes.js";
@@ -14,6 +15,7 @@ import { SERVER_GROUP_ROUTES } from "./server-groups/routes.js";
 import { SERVER_ROUTES } from "./servers/routes.js";
 import { AVAILABILITY_ZONE_ROUTES } from "./services/availability-zones.js";
 import { SERVICE_ROUTES } from "./services/routes.js";
+import { TENANT_USAGE_ROUTES } from "./tenant-usage/routes.js";
 
 /** All of the API, by resource. */
 export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
@@ -24,12 +26,14 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...AGGREGATE_ROUTES,
   ...HYPERVISOR_ROUTES,
   ...IMAGE_ROUTES,
+  ...HOST_ROUTES,
   ...KEYPAIR_ROUTES,
   ...MIGRATION_ROUTES,
   ...EXTERNAL_EVENT_ROUTES,
   ...NETWORK_ROUTES,
   ...SECURITY_GROUP_ROUTES,
   ...QUOTA_ROUTES,
+  ...TENANT_USAGE_ROUTES,
   ...SERVER_GROUP_ROUTES,
   ...GONE_ROUTES,
 ];

@@ -28,6 +28,16 @@ export interface InstanceQuery {
   readonly after?: Place;
 }
 
+export interface ActiveWindow {
+  readonly begin: number;
+  readonly end: number;
+  /** Absent: all projects. */
+  readonly projectId?: string;
+  readonly limit: number;
+  /** The uuid of the last one of the page before. */
+  readonly marker: string | undefined;
+}
+
 export interface InstanceName {
   readonly uuid: string;
   readonly displayName: string;
@@ -92,6 +102,22 @@ export function placeOf(
   const columns = orderOf(table, sort).map(({ column }) => column);
   const row = sql.get(`SELECT ${columns.join(", ")} FROM instances WHERE ${conditions.sql}`, ...conditions.values);
   return row ?? null;
+}
+
+/** A page of the instances that were launched before `end` and not at their end by `begin`, by project and uuid. */
+export function queryActive(
+  table: Table<Instance>,
+  { begin, end, projectId, limit }: ActiveWindow,
+  marker: Instance | undefined,
+): Instance[] {
+  const conditions = new Conditions()
+    .equal("project_id", projectId)
+    .add("launched_at < ?", end)
+    .add("terminated_at IS NULL OR terminated_at > ?", begin);
+  if (marker !== undefined) {
+    conditions.add("(project_id, uuid) > (?, ?)", marker.projectId, marker.uuid);
+  }
+  return table.many(`${conditions.sql} ORDER BY project_id, uuid LIMIT ?`, ...conditions.values, limit);
 }
 
 function selectionOf(

@@ -22,10 +22,12 @@ import { availabilityZoneOf } from "./aggregate-zones.js";
 import { refuse } from "./check.js";
 import type { SqlValue } from "./codec.js";
 import {
+  type ActiveWindow,
   filterInstances,
   type InstanceName,
   type InstanceQuery,
   placeOf,
+  queryActive,
   queryInstances,
   queryNames,
 } from "./instance-queries.js";
@@ -106,6 +108,12 @@ export class Instances {
       found.set(String(host), here);
     }
     return found;
+  }
+
+  /** What ran in a time window, deleted instances too, by project and uuid; null: there is no such marker. */
+  activeWithin(window: ActiveWindow): Instance[] | null {
+    const marker = window.marker === undefined ? undefined : this.get(window.marker, { readDeleted: true });
+    return marker === null ? null : queryActive(this.#table, window, marker);
   }
 
   /**

@@ -1,0 +1,108 @@
+import type { Instance } from "../../../records/index.js";
+import type { Json } from "../../http/json.js";
+import { parseIsoTime } from "../../http/times.js";
+import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { badRequest } from "../api/fault.js";
+import { type Page, readPage } from "../api/paging.js";
+import { denied, requireAdmin, requireReader } from "../api/policy.js";
+import { INTEGER_TEXT, MULTI } from "../api/schema-parts.js";
+import { schemas } from "../api/validate.js";
+import { type UsagePeriod, usagesOf } from "./tenant-usage.js";
+
+const period = { start: MULTI(), end: MULTI() };
+const paging = { limit: MULTI(INTEGER_TEXT), marker: MULTI() };
+
+function querySchemas(properties: Readonly<Record<string, unknown>>) {
+  return schemas(
+    [1, { type: "object", properties, additionalProperties: true }],
+    [40, { type: "object", properties: { ...properties, ...paging }, additionalProperties: true }],
+    [75, { type: "object", properties: { ...properties, ...paging }, additionalProperties: false }],
+  );
+}
+
+const LIST_QUERY = querySchemas({ ...period, detailed: MULTI() });
+const SHOW_QUERY = querySchemas(period);
+
+const POLICY = "os_compute_api:os-simple-tenant-usage";
+
+export const TENANT_USAGE_ROUTES: readonly ComputeRoute[] = [
+  { method: "GET", path: "/os-simple-tenant-usage", answer: listUsages },
+  { method: "GET", path: "/os-simple-tenant-usage/:id", answer: showUsage },
+];
+
+function listUsages(deps: ComputeDeps, call: Call): Answer {
+  call.checkQuery(LIST_QUERY);
+  requireAdmin(call, `${POLICY}:list`);
+  const detailed = call.query.get("detailed") === "1";
+  const { usages, links } = read(deps, call, "os-simple-tenant-usage", { detailed });
+  return { body: { tenant_usages: usages, ...(links ? { tenant_usages_links: links } : {}) } };
+}
+
+function showUsage(deps: ComputeDeps, call: Call): Answer {
+  call.checkQuery(SHOW_QUERY);
+  const projectId = call.param("id");
+  const rule = `${POLICY}:show`;
+  requireReader(call, rule);
+  if (!call.isAdmin && call.credentials.projectId !== projectId) {
+    throw denied(rule);
+  }
+  const path = `os-simple-tenant-usage/${projectId}`;
+  const { usages, links } = read(deps, call, path, { detailed: true, projectId });
+  return { body: { tenant_usage: usages[0] ?? {}, ...(links ? { tenant_usage_links: links } : {}) } };
+}
+
+interface Read {
+  readonly usages: readonly Json[];
+  /** Undefined: this is the last page. */
+  readonly links: Json | undefined;
+}
+
+/** @throws {Fault} 400 */
+function read(
+  { store, clock }: ComputeDeps,
+  call: Call,
+  path: string,
+  { detailed, projectId }: { readonly detailed: boolean; readonly projectId?: string },
+): Read {
+  const now = clock.now();
+  const asked = readPeriod(call, now);
+  const paged = call.version >= 40;
+  const { limit, marker }: Page = paged ? readPage(call) : { limit: MOST_UNPAGED, marker: undefined };
+  const window = { begin: asked.start, end: asked.stop, limit, marker };
+  const instances = store.instances.activeWithin(projectId === undefined ? window : { ...window, projectId });
+  if (instances === null) {
+    throw badRequest(`Marker ${marker} could not be found.`);
+  }
+  const last: Instance | undefined = instances.at(-1);
+  const more = paged && last !== undefined && instances.length === limit;
+  return {
+    usages: usagesOf(instances, asked, { now, detailed }),
+    links: more ? call.links.next(path, call.query.entries, last.uuid) : undefined,
+  };
+}
+
+/** Servers that count before there were pages; Nova's `[api] max_limit`. */
+const MOST_UNPAGED = 1000;
+
+/** Now, where the query does not say. What is to come is not counted. @throws {Fault} 400 */
+function readPeriod({ query }: Call, now: number): UsagePeriod {
+  const [from, to] = [query.get("start") ?? "", query.get("end") ?? ""];
+  const start = from === "" ? now : readTime(from);
+  const stop = to === "" ? now : readTime(to);
+  if (start >= stop && !(from === "" && to === "")) {
+    throw badRequest("Invalid start time. The start time cannot occur after the end time.");
+  }
+  return { start, stop: Math.min(stop, now) };
+}
+
+/** `2026-01-31T12:34:56`, with or without a fraction of the second, which must be there behind a blank. */
+const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?| \d\d:\d\d:\d\d\.\d{1,6})$/;
+
+function readTime(text: string): number {
+  const time = TIME.test(text) ? parseIsoTime(text) : undefined;
+  if (time === undefined) {
+    throw badRequest("Invalid datetime string: Datetime is in invalid format");
+  }
+  return time;
+}
