@@ -11,6 +11,8 @@ import { listServers } from "./list-servers.js";
 import { METADATA_ROUTES } from "./metadata.js";
 import { ADDRESS_ROUTES } from "./network/addresses.js";
 import { INTERFACE_ROUTES } from "./network/interfaces.js";
+import { PASSWORD_ROUTES } from "./password.js";
+import { REMOTE_CONSOLE_ROUTES } from "./remote-consoles.js";
 import { ServerView } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
 import { updateServer } from "./update-server.js";
@@ -37,4 +39,6 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
   ...INTERFACE_ROUTES,
   ...ATTACHMENT_ROUTES,
   ...DIAGNOSTICS_ROUTES,
+  ...PASSWORD_ROUTES,
+  ...REMOTE_CONSOLE_ROUTES,
 ];

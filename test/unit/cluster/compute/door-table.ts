@@ -59,9 +59,21 @@ const SERVERS: readonly Door[] = [
   door("admin", "POST", "/servers/{server}/migrations/1/action", { force_complete: null }),
   door("admin", "DELETE", "/servers/{server}/migrations/1"),
   door("admin", "GET", "/servers/{server}/diagnostics"),
+  door("reader", "GET", "/servers/{server}/os-server-password"),
+  door("member", "DELETE", "/servers/{server}/os-server-password"),
+  door(
+    "member",
+    "POST",
+    "/servers/{server}/remote-consoles",
+    { remote_console: { protocol: "vnc", type: "novnc" } },
+    6,
+  ),
+  door("admin", "GET", "/os-console-auth-tokens/abc"),
 ];
 
-const action = (level: Level, body: unknown): Door => door(level, "POST", "/servers/{server}/action", body);
+function action(level: Level, body: unknown, version?: number): Door {
+  return door(level, "POST", "/servers/{server}/action", body, version);
+}
 
 const ACTIONS: readonly Door[] = [
   action("member", { "os-start": null }),
@@ -90,6 +102,10 @@ const ACTIONS: readonly Door[] = [
   action("member", { removeSecurityGroup: { name: "default" } }),
   action("member", { restore: null }),
   action("member", { "os-getConsoleOutput": {} }),
+  action("member", { "os-getVNCConsole": { type: "novnc" } }, 5),
+  action("member", { "os-getSPICEConsole": { type: "spice-html5" } }, 5),
+  action("member", { "os-getRDPConsole": { type: "rdp-html5" } }, 5),
+  action("member", { "os-getSerialConsole": { type: "serial" } }, 5),
   action("member", { forceDelete: null }),
 ];
 
@@ -131,6 +147,14 @@ const DEPLOYMENT: readonly Door[] = [
   door("admin", "GET", "/os-hypervisors/{node}/uptime"),
   door("admin", "GET", "/os-hypervisors/devstack/search", undefined, 52),
   door("admin", "GET", "/os-hypervisors/devstack/servers", undefined, 52),
+  door("admin", "GET", "/os-hosts", undefined, 42),
+  door("admin", "GET", "/os-hosts/devstack1", undefined, 42),
+  door("admin", "PUT", "/os-hosts/devstack1", { status: "enable" }, 42),
+  door("admin", "GET", "/os-hosts/devstack1/startup", undefined, 42),
+  door("admin", "GET", "/os-hosts/devstack1/shutdown", undefined, 42),
+  door("admin", "GET", "/os-hosts/devstack1/reboot", undefined, 42),
+  door("admin", "GET", "/os-simple-tenant-usage"),
+  door("reader", "GET", "/os-simple-tenant-usage/{project}"),
   door("admin", "GET", "/os-migrations"),
   door("nobody", "GET", "/limits"),
   door("reader", "GET", "/os-quota-sets/{project}"),

@@ -4,6 +4,7 @@ import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
 import { addSecurityGroup, removeSecurityGroup } from "../network/security-group-actions.js";
+import { consoleActions } from "../remote-consoles.js";
 import { consoleOutput } from "./console-output.js";
 import { createImage } from "./create-image.js";
 import { confirmResize, revertResize } from "./end-resize.js";
@@ -53,6 +54,7 @@ const ACTIONS: readonly ServerAction[] = [
   addSecurityGroup,
   removeSecurityGroup,
   consoleOutput,
+  ...consoleActions,
   restore,
   forceDelete,
 ];
