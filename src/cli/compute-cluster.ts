@@ -1,10 +1,15 @@
 import { Command } from "commander";
+import { withName } from "./cluster/place.js";
 import { runProgram } from "./ui/run-program.js";
 import { version } from "./ui/version.js";
 
 /** A subcommand's module is loaded only when it is asked for: `status` need not pay for the control plane. */
 const COMMANDS = {
   up: async () => (await import("./cluster/up.js")).upCommand(),
+  down: async () => (await import("./cluster/down.js")).downCommand(),
+  wait: async () => (await import("./cluster/wait/wait-command.js")).waitCommand(),
+  list: async () => (await import("./cluster/list.js")).listCommand(),
+  delete: async () => (await import("./cluster/delete.js")).deleteCommand(),
   status: async () => (await import("./cluster/status.js")).statusCommand(),
   host: async () => (await import("./cluster/host/host-command.js")).hostCommand(),
   file: async () => (await import("./cluster/file/file-command.js")).fileCommand(),
@@ -36,12 +41,12 @@ async function parse(): Promise<void> {
   await program.parseAsync();
 }
 
-/** Subcommands of subcommands, too, end with this program's exit codes. */
+/** Subcommands of subcommands, too, end with this program's exit codes, and find their cluster by its name. */
 function inheriting(command: Command, parent: Command): Command {
   for (const child of command.copyInheritedSettings(parent).commands) {
     inheriting(child, command);
   }
-  return command;
+  return withName(command);
 }
 
 void runProgram("compute-cluster", parse);

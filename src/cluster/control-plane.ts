@@ -24,7 +24,7 @@ import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
 import { sharedServiceToken } from "./identity/shared-service-token.js";
 import { ensureJoinToken } from "./local/join-token.js";
-import type { ClusterInfo, StateDir } from "./local/state-dir.js";
+import { type ClusterInfo, clientEnvironment, type StateDir } from "./local/state-dir.js";
 import { ensureUsable } from "./local/usable-state-dir.js";
 import { type OutsideDoor, openOutsideDoor } from "./outside-door.js";
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
@@ -225,7 +225,12 @@ async function tellWhere(
   const { url } = where;
   await writeCloudsYaml(files, directory.cloudsFile, identity, `${where.outside ?? url}/identity/v3`, outside?.cacert);
   await writeIronicConfig(files, directory, `${url}/identity/v3`);
-  const info: ClusterInfo = { ...where, pid: processes.pid, machine: processes.machine };
+  const info: ClusterInfo = {
+    ...where,
+    pid: processes.pid,
+    machine: processes.machine,
+    env: clientEnvironment(directory),
+  };
   await files.write(directory.clusterFile, `${JSON.stringify(info)}\n`);
 }
 

@@ -16,11 +16,13 @@ const PATIENCE = 500;
 export const WAITING_METHODS: ReadonlySet<string> = new Set([
   "add_hosts",
   "agent_call",
+  "cluster_work",
   "control_host",
   "forget_host",
   "image_access",
   "list_hosts",
   "placement_access",
+  "stop_cluster",
 ]);
 
 /** Messages on their way out: those of many hosts that are said at a time go as one frame. */

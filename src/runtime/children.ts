@@ -20,6 +20,8 @@ export interface Child {
   onMessage(listener: (message: unknown) => void): void;
   /** Sends a JSON message to the child; one that has ended, or is about to, does not get it. */
   send(message: object): void;
+  /** This process may end before the child, which goes on without it. */
+  release(): void;
   signal(name: "SIGTERM" | "SIGKILL" | "SIGHUP"): void;
 }
 

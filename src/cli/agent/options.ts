@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
 import type { CommandLineValue } from "../../config/config-sources.js";
 import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
+import { withName } from "../cluster/place.js";
 import { portNumber } from "../ui/port-number.js";
 import { version } from "../ui/version.js";
 
@@ -29,7 +30,7 @@ export interface AgentCommandOptions {
 }
 
 export function agentCommand(action: (options: AgentCommandOptions) => Promise<void>): Command {
-  return new Command("compute-agent")
+  const command = new Command("compute-agent")
     .description(
       "One compute host, as nova-compute is: proves that the hypervisor is its own, cleans up after evacuations, reports to " +
         "Placement, and builds, deletes and evacuates servers. Guests outlive it.",
@@ -84,6 +85,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
     .allowExcessArguments(false)
     .exitOverride()
     .action(action);
+  return withName(command);
 }
 
 const EXIT_CODES = `

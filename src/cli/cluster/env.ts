@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { openrc, quoted } from "../../cluster/identity/openrc.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { clientEnvironment, DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
@@ -35,7 +35,9 @@ async function print({ stateDir: path, cloud, openrc: isOpenrc }: EnvOptions): P
     );
     return ExitCode.usage;
   }
-  const named = `export OS_CLIENT_CONFIG_FILE=${quoted(cloudsFile)}\nexport OS_CLOUD=${quoted(cloud)}`;
-  terminal.print(isOpenrc === true ? text : named);
+  const named = Object.entries(clientEnvironment({ cloudsFile }, cloud)).map(
+    ([name, value]) => `export ${name}=${quoted(value)}`,
+  );
+  terminal.print(isOpenrc === true ? text : named.join("\n"));
   return ExitCode.ok;
 }

@@ -11,12 +11,16 @@ import { CONTROL_PLANE } from "./up-children.js";
 export interface UpHostsOptions {
   /** It is made after this, and only then asked. */
   readonly supervisor: () => Pick<Supervisor, "statuses" | "hosts" | "host" | "control" | "add" | "forget" | "tell">;
+  /** This process's. */
+  readonly pid: number;
   readonly kept: Pick<KeptHosts, "hosts" | "get" | "keep" | "forget">;
   /** The processes that serve these hosts, started with these settings. */
   readonly plansOf: (hosts: ReadonlyMap<string, HostSetting>) => readonly AgentPlan[];
   readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
   /** Called when a person has started a host. */
   readonly onStarted: (host: string) => Promise<void>;
+  /** Called once an operator's command to stop everything is answered. */
+  readonly onDown: () => void;
 }
 
 /** What `compute-cluster up` does for operators' commands: start and end processes, and know the hosts that none serves. */
@@ -40,6 +44,9 @@ export class UpHosts {
     const supervisor = this.#supervisor;
     try {
       supervisor.tell({ type: "host-answer", id, result: (await this.#carryOut(message)) ?? null });
+      if (message.command === "down") {
+        this.#options.onDown();
+      }
     } catch (error) {
       supervisor.tell({ type: "host-answer", id, error: error instanceof Error ? error.message : String(error) });
     }
@@ -63,6 +70,8 @@ export class UpHosts {
         return this.#add(subject);
       case "forget":
         return this.#forget(subject);
+      case "down":
+        return this.#options.pid;
       case "start":
       case "stop":
       case "kill":

@@ -18,6 +18,7 @@ import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { withBoundDrivers } from "./bound-drivers.js";
 import { checkAgents } from "./check-agents.js";
+import { detach, leaveStarter, reportToStarter } from "./detached.js";
 import type { FileFlags } from "./file/agree.js";
 import { describeCluster } from "./file/describe-cluster.js";
 import { keepFlags } from "./file/kept-flags.js";
@@ -29,6 +30,7 @@ import { leaveOut, reopen } from "./left-out-hosts.js";
 import { linkCloudsFile } from "./link-clouds-file.js";
 import { listenOptions, listenWarnings } from "./listen.js";
 import { nodeCount } from "./node-count.js";
+import { knownClusters, placeText } from "./place.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
 import {
   additionArguments,
@@ -82,6 +84,8 @@ export function upCommand(): Command {
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
     .addOption(serviceDeletePolicy())
+    .option("--detach", "return when all of it serves, and leave it running; compute-cluster down stops it")
+    .option("--json", "with --detach: say how to reach it as JSON")
     .addOption(listenOptions.listen())
     .addOption(listenOptions.withoutTls())
     .option(
@@ -90,13 +94,39 @@ export function upCommand(): Command {
       nodeCount,
       0,
     )
-    .action(async (options: UpOptions & FileFlags, command: Command) => {
+    .action(async (options: UpOptions & FileFlags & DetachFlags, command: Command) => {
       if (options.file === undefined && (options.check ?? options.yes) !== undefined) {
         command.error(`error: --${options.check ? "check" : "yes"} belongs to --file, which is not given`);
       }
+      if (options.json === true && options.detach !== true) {
+        command.error("error: --json belongs to --detach, which is not given");
+      }
       const given = Object.keys(options).filter((name) => command.getOptionValueSource(name) === "cli");
-      process.exitCode = await up(options, new Set(given), createTerminal());
+      const { detach: isDetached, json, ...rest } = options;
+      process.exitCode =
+        isDetached === true ? await upDetached(rest, json === true) : await up(rest, new Set(given), createTerminal());
     });
+}
+
+interface DetachFlags {
+  readonly detach?: true;
+  readonly json?: true;
+}
+
+/** The same as a process that stays when this one ends. */
+async function upDetached({ stateDir: given }: UpOptions, json: boolean): Promise<number> {
+  const args = process.argv.slice(process.argv.indexOf("up") + 1);
+  const terminal = createTerminal();
+  return detach(
+    args.filter((arg) => arg !== "--detach" && arg !== "--json"),
+    {
+      directory: stateDir(given, process.cwd()),
+      lines: new StatusLines(terminal, nodeTimers()),
+      terminal,
+      interrupt: interruptSignal(),
+      json,
+    },
+  );
 }
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
@@ -136,7 +166,12 @@ async function up(
 ): Promise<number> {
   // The second Ctrl-C ends this process at once, and with it its children.
   const interrupt = interruptSignal();
-  const told = new Promise<"told">((resolve) => interrupt.addEventListener("abort", () => resolve("told")));
+  const down = new AbortController();
+  const told = new Promise<"told">((resolve) => {
+    for (const signal of [interrupt, down.signal]) {
+      signal.addEventListener("abort", () => resolve("told"));
+    }
+  });
   const described = file === undefined ? undefined : await describeCluster(file, { options: flags, given });
   const options = described?.options ?? flags;
   const directory = stateDir(options.stateDir, process.cwd());
@@ -167,6 +202,8 @@ async function up(
   }
   const lines = new StatusLines(terminal, nodeTimers());
   const hosts: UpHosts = new UpHosts({
+    pid: process.pid,
+    onDown: () => down.abort(),
     kept,
     supervisor: () => supervisor,
     plansOf: (added) => morePlans(added, { options, directory, supervisor, cores: availableParallelism() }),
@@ -179,11 +216,14 @@ async function up(
     programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
     onStatus: (status) => {
       lines.update(status);
+      reportToStarter({ type: "up-status", status });
       const setting = settings.get(CONTROL_PLANE);
       if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined) {
-        Promise.all([kept.keep(CONTROL_PLANE, setting), keepFlags(options, directory, new NodeFiles())]).catch(
-          (error: unknown) => warn(String(error)),
-        );
+        Promise.all([
+          kept.keep(CONTROL_PLANE, setting),
+          keepFlags(options, directory, new NodeFiles()),
+          knownClusters().remember(directory),
+        ]).catch((error: unknown) => warn(String(error)));
       }
     },
     onServing: (host) => {
@@ -228,9 +268,13 @@ async function up(
     // A start with the file again would take it away.
     const another = described === undefined ? [`devstack${next}`, ...additionArguments(setting)] : undefined;
     lines.pause();
-    terminal.print(
-      welcome({ url: supervisor.url, outside, given: options.stateDir, directory, here, another, missing }, terminal),
+    const where = placeText(options.stateDir);
+    const attached = !process.connected;
+    const text = welcome(
+      { url: supervisor.url, outside, where, attached, directory, here, another, missing },
+      terminal,
     );
+    terminal.print(text);
     if (described !== undefined) {
       await mirrorInPlacement(described, directory).catch((error: unknown) => {
         if (!supervisor.isStopping) {
@@ -238,6 +282,8 @@ async function up(
         }
       });
     }
+    reportToStarter({ type: "up-started", text, missing });
+    leaveStarter();
   });
   try {
     // A start that fails ends the wait; one that succeeds does not.

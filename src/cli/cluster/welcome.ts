@@ -1,5 +1,5 @@
 import { quoted } from "../../cluster/identity/openrc.js";
-import { DEFAULT_STATE_DIR, type StateDir } from "../../cluster/local/state-dir.js";
+import type { StateDir } from "../../cluster/local/state-dir.js";
 import type { HostProcess } from "../../conductor/methods/hosts.js";
 import { wrapWords } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
@@ -8,8 +8,10 @@ export interface Welcome {
   readonly url: string;
   /** Where other machines find it; undefined: nowhere. */
   readonly outside: string | undefined;
-  /** `--state-dir` as it was given. */
-  readonly given: string;
+  /** ` --name ci-7`: what has a further command find the cluster. */
+  readonly where: string;
+  /** A terminal is held by it. */
+  readonly attached: boolean;
   readonly directory: StateDir;
   /** The working directory's `clouds.yaml` is the cluster's. */
   readonly here: boolean;
@@ -24,11 +26,10 @@ const NAMED = 10;
 
 /** What `up` prints once everything that comes up is up. */
 export function welcome(
-  { url, outside, given, directory, here, another, missing }: Welcome,
+  { url, outside, where, attached, directory, here, another, missing }: Welcome,
   terminal: Terminal,
 ): string {
   const { bold, red } = terminal.colors;
-  const where = given === DEFAULT_STATE_DIR ? "" : ` --state-dir ${quoted(given)}`;
   return [
     "",
     `${bold("Identity")}   ${url}/identity/v3`,
@@ -52,6 +53,6 @@ export function welcome(
       .slice(0, NAMED)
       .map(({ host, state, reason }) => red(wrapWords(`${host} ${state}: ${reason}`, terminal.columns))),
     ...(missing.length > NAMED ? [red(`and ${missing.length - NAMED} more: compute-cluster host list${where}`)] : []),
-    "Ctrl-C stops all of it.",
+    attached ? "Ctrl-C stops all of it." : `To stop it:     npx compute-cluster down${where}`,
   ].join("\n");
 }

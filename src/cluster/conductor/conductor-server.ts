@@ -13,6 +13,7 @@ import { Dispatcher } from "./dispatcher.js";
 import { HostControls } from "./host-controls.js";
 import { type HolderListener, HostLeases } from "./host-leases.js";
 import type { HostSupervisor } from "./host-supervisor.js";
+import { clusterMethods } from "./methods/cluster-methods.js";
 import { hostMethods } from "./methods/host-methods.js";
 import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
@@ -86,6 +87,7 @@ export class ConductorServer {
         ...recordMethods(store),
         ...operatorMethods(store, runtime.clock),
         ...hostMethods({ store, leases: this.#leases, supervisor: options.supervisor, controls: this.controls }),
+        ...clusterMethods({ store, leases: this.#leases, supervisor: options.supervisor }),
         ...workMethods({
           store,
           bus: messages,

@@ -13,4 +13,6 @@ export interface HostSupervisor {
   add(addition: string): Promise<readonly string[]>;
   /** Forgets a host whose agent has ended. @throws {Error} it has not. */
   forget(host: string): Promise<void>;
+  /** Has everything stop, soon after the answer, which is the pid of the process that ends last. */
+  stop(): Promise<number>;
 }

@@ -99,6 +99,13 @@ export interface ClusterInfo {
   readonly machine: string;
   /** Where other machines find it: `https://192.0.2.2:8775`. Absent: nowhere. */
   readonly outside?: string;
+  /** What makes OpenStack's clients use it: for scripts, which nothing here reads. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Environment variables with which OpenStack's clients use the cluster as its administrator. */
+export function clientEnvironment({ cloudsFile }: Pick<StateDir, "cloudsFile">, cloud = "devstack") {
+  return { OS_CLIENT_CONFIG_FILE: cloudsFile, OS_CLOUD: cloud };
 }
 
 export const conductorUrl = (info: Pick<ClusterInfo, "url">): string => `${info.url.replace(/^http/, "ws")}/conductor`;

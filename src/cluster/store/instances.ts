@@ -147,6 +147,13 @@ export class Instances {
     return new Map(rows.map(([host, count]) => [String(host), Number(count)]));
   }
 
+  /** The first so many that something is being done to, in the order in which they were made. */
+  busy(limit: number): { readonly uuid: string; readonly displayName: string; readonly taskState: string }[] {
+    return this.#table
+      .many("task_state IS NOT NULL AND deleted = 0 ORDER BY id LIMIT ?", limit)
+      .map(({ uuid, displayName, taskState }) => ({ uuid, displayName, taskState: taskState ?? "" }));
+  }
+
   create(instance: NewInstance): Instance {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {

@@ -51,6 +51,12 @@ export class Messages {
     });
   }
 
+  /** How many each host has not taken yet. */
+  countsByHost(): ReadonlyMap<string, number> {
+    const rows = this.#context.sql.all("SELECT host, count(*) FROM messages GROUP BY host");
+    return new Map(rows.map(([host, count]) => [String(host), Number(count)]));
+  }
+
   /** Oldest first. */
   pending(host: string, options: { readonly after?: number; readonly limit?: number } = {}): QueuedMessage[] {
     const { after = 0, limit = Number.MAX_SAFE_INTEGER } = options;

@@ -93,6 +93,16 @@ export class Migrations {
     return this.#many(conditions);
   }
 
+  /** The first so many that have neither ended nor wait for their confirmation. */
+  underWay(limit: number): { readonly type: string; readonly status: string; readonly instanceUuid: string }[] {
+    const rest = JSON.stringify([...FINAL_MIGRATION_STATUSES, "finished"]);
+    return this.#read(
+      "status NOT IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY id LIMIT ?",
+      rest,
+      limit,
+    ).map(({ migrationType, status, instanceUuid }) => ({ type: migrationType, status, instanceUuid }));
+  }
+
   create(migration: NewMigration): Migration {
     const { sql, clock, random, changes } = this.#context;
     const { instanceUuid, migrationType, status, changes: values = {} } = migration;

@@ -40,8 +40,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let release = () => {};
   if (path !== MEMORY) {
     await makePrivate(path, runtime.files);
-    await makePrivate(`${path}.lock`, runtime.files);
-    release = own(path);
+    release = await ownStore(path, runtime.files);
   }
   let file: DatabaseFile | undefined;
   const close = () => {
@@ -93,9 +92,10 @@ async function makePrivate(path: string, files: Files): Promise<void> {
  * Makes this process the only owner of the file: two control planes on one would each hand out leases and messages. The lock
  * is the kernel's, on a file beside it, and ends with the process; the database's own could not be given back, because the
  * engine keeps a connection until its last statement has been collected.
- * @throws {DatabaseUnusable} another process has it.
+ * @returns what gives it back. @throws {DatabaseUnusable} another process has it.
  */
-function own(path: string): () => void {
+export async function ownStore(path: string, files: Files): Promise<() => void> {
+  await makePrivate(`${path}.lock`, files);
   const lock = new DatabaseFile(`${path}.lock`);
   try {
     lock.exec("BEGIN EXCLUSIVE");

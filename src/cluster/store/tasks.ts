@@ -53,6 +53,10 @@ export class Tasks {
     return this.#table.many("json_extract(task, '$.instanceUuid') = ? ORDER BY id", instanceUuid);
   }
 
+  count(): number {
+    return Number(this.#context.sql.get("SELECT count(*) FROM tasks")?.[0] ?? 0);
+  }
+
   finish(id: number): void {
     this.#context.sql.run("DELETE FROM tasks WHERE id = ?", id);
   }

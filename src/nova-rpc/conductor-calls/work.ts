@@ -1,4 +1,5 @@
 import { ConductorError } from "../../conductor/errors.js";
+import type { CLUSTER_METHODS } from "../../conductor/methods/cluster.js";
 import type { HOST_METHODS } from "../../conductor/methods/hosts.js";
 import type { OPERATOR_METHODS } from "../../conductor/methods/operator.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
@@ -24,7 +25,8 @@ type WorkMethod =
   | "placement_access"
   | "image_access"
   | keyof typeof OPERATOR_METHODS
-  | keyof typeof HOST_METHODS;
+  | keyof typeof HOST_METHODS
+  | keyof typeof CLUSTER_METHODS;
 
 /** `long_rpc_timeout`, and how long a call under way may be silent. */
 export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
@@ -143,6 +145,8 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   control_host: operatorOnly("control_host"),
   add_hosts: operatorOnly("add_hosts"),
   forget_host: operatorOnly("forget_host"),
+  stop_cluster: operatorOnly("stop_cluster"),
+  cluster_work: operatorOnly("cluster_work"),
 };
 
 /** A message to the nova-compute of a host. */

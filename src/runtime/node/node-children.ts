@@ -25,6 +25,12 @@ export function nodeChildren(): Children {
         onMessage: (listener) => void child.on("message", listener),
         // With a callback a channel that closes meanwhile is no "error" of the child.
         send: (message) => void (child.connected && child.send(message, () => undefined)),
+        release: () => {
+          child.unref();
+          if (child.connected) {
+            child.disconnect();
+          }
+        },
         signal: (name) => void child.kill(name),
       };
     },

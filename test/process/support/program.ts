@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -9,6 +10,9 @@ function packageRoot(folder: string): string {
 }
 
 export const PACKAGE_ROOT = packageRoot(dirname(fileURLToPath(import.meta.url)));
+
+/** Where programs of tests remember their clusters, instead of the home of the person who runs the tests. */
+const STATE_HOME = join(tmpdir(), "compute-agent-tests");
 
 interface ProgramOptions {
   /** Of the package; default: this one. */
@@ -39,7 +43,7 @@ export class Program {
     const [program = "", ...rest] = endsWithUs ? ["/usr/bin/setpriv", "--pdeathsig", "KILL", ...command] : command;
     this.#child = spawn(program, rest, {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, NO_COLOR: "1", ...NO_QUOTA, ...environment },
+      env: { ...process.env, NO_COLOR: "1", XDG_STATE_HOME: STATE_HOME, ...NO_QUOTA, ...environment },
     });
     this.exited = new Promise((resolve) => {
       // Not "exit", which may come before the last of what it printed.

@@ -1,4 +1,4 @@
-import { ComputeHostNotFound, ConductorError } from "../../../conductor/errors.js";
+import { ComputeHostNotFound } from "../../../conductor/errors.js";
 import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor/methods/hosts.js";
 import type { HostAction, HostState } from "../../../conductor/methods/session.js";
 import type { Service } from "../../../records/index.js";
@@ -7,6 +7,7 @@ import type { HostControls, KnownHost } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 import type { HostSupervisor } from "../host-supervisor.js";
 import type { HandlersOf } from "./handlers.js";
+import { said } from "./said.js";
 
 interface HostDeps {
   readonly store: Store;
@@ -56,18 +57,6 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
       : `the agent of ${host}, pid ${holder.pid} on machine ${holder.machine}, cannot be told to ${action} from here`,
     { host },
   );
-}
-
-/** Errors of the supervisor keep their text on the wire. */
-async function said<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ConductorError) {
-      throw error;
-    }
-    throw new ConductorError(error instanceof Error ? error.message : String(error));
-  }
 }
 
 /** What runs, then what an agent or a record alone knows. @param only null: every host */

@@ -51,6 +51,8 @@ beforeEach(() => {
     tell: (message) => void answers.push(message),
   };
   hosts = new UpHosts({
+    pid: 4711,
+    onDown: () => void answers.push({ down: true }),
     supervisor: () => supervisor,
     kept: {
       get hosts() {
@@ -100,6 +102,11 @@ describe("what up does for operators", () => {
     expect(await ask("kill", "h4")).toEqual({ type: "host-answer", id: 7, result: null });
     expect(await ask("start", "control-plane")).toMatchObject({ result: null });
     expect(added).toEqual([]);
+  });
+
+  it("stops everything once the command is answered, with whose end to wait for", async () => {
+    await ask("down");
+    expect(answers).toEqual([{ type: "host-answer", id: 7, result: 4711 }, { down: true }]);
   });
 
   it("adds hosts, keeps them for the next start, and does not start them twice", async () => {

@@ -27,6 +27,7 @@ class FakeChild implements Child {
   onMessage(listener: (message: unknown) => void): void {
     this.#listener = listener;
   }
+  release(): void {}
   signal(name: string): void {
     this.#end(name === "SIGTERM" ? { code: 0, signal: null } : { code: null, signal: name });
   }

@@ -37,9 +37,9 @@ describe("the schema of cluster files", () => {
     expect(file.flavors).toHaveLength(2);
   });
 
-  it("has a key for every flag of up, but for those that are about the file itself", () => {
+  it("has a key for every flag of up, but for those that are about the file itself, or about this one start", () => {
     const flags = upCommand().options.map(({ long }) => long);
-    const about = ["--file", "--check", "--yes"];
+    const about = ["--file", "--check", "--yes", "--detach", "--json"];
     // A group says its hosts' release.
     const said = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
     expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(said.sort());

@@ -45,6 +45,7 @@ beforeEach(() => {
       throw new Error("it is there already");
     },
     forget: async (host) => void asked.push(`forget ${host}`),
+    stop: async () => 4711,
   };
 });
 

@@ -1,0 +1,56 @@
+import { type ClusterInfo, clientEnvironment, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { nameOf } from "./place.js";
+
+/** A cluster of this machine, for people and scripts. */
+export interface ClusterState {
+  /** Null: it was started without. */
+  readonly name: string | null;
+  readonly state: "running" | "stopped";
+  /** Where its control plane is, or was; null: none ever came up. */
+  readonly url: string | null;
+  /** The control plane's; null: it does not run. */
+  readonly pid: number | null;
+  readonly stateDir: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Milliseconds that a control plane that runs may take to say so. */
+const PATIENCE = 2_000;
+
+/** What is known of the cluster of a state directory. Another program may have the pid or the port of one that was killed. */
+export async function clusterState(
+  root: string,
+  runtime: Pick<Runtime, "files" | "http" | "processes" | "timers">,
+): Promise<ClusterState> {
+  const directory = stateDir(root, "/");
+  const info = await readClusterInfo(runtime.files, directory);
+  const isRunning = info !== undefined && (await answers(info, runtime));
+  return {
+    name: nameOf(root),
+    state: isRunning ? "running" : "stopped",
+    url: info?.url ?? null,
+    pid: isRunning ? info.pid : null,
+    stateDir: root,
+    env: clientEnvironment(directory),
+  };
+}
+
+async function answers(
+  { url, pid, machine }: ClusterInfo,
+  { http, processes, timers }: Pick<Runtime, "http" | "processes" | "timers">,
+): Promise<boolean> {
+  if (machine !== processes.machine || !processes.isAlive(pid)) {
+    return false;
+  }
+  const abort = new AbortController();
+  const cancel = timers.after(PATIENCE, () => abort.abort());
+  try {
+    const { status } = await http.request({ method: "GET", url: `${url}/identity/v3`, signal: abort.signal });
+    return status < 500;
+  } catch {
+    return false;
+  } finally {
+    cancel();
+  }
+}

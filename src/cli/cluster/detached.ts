@@ -1,0 +1,88 @@
+import { fileURLToPath } from "node:url";
+import type { ComponentStatus } from "../../cluster/local/component.js";
+import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { HostProcess } from "../../conductor/methods/hosts.js";
+import { nodeChildren } from "../../runtime/node/node-children.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/quiet-logger.js";
+import type { StatusLines } from "../ui/status-lines.js";
+import type { Terminal } from "../ui/terminal.js";
+import { clusterState } from "./cluster-state.js";
+
+/** What an `up` that goes on by itself tells the one that has started it. */
+export type UpReport =
+  | { readonly type: "up-status"; readonly status: ComponentStatus }
+  | { readonly type: "up-started"; readonly text: string; readonly missing: readonly HostProcess[] };
+
+/** Tells the `up` that has started this one, if one has, and that still waits. */
+export function reportToStarter(report: UpReport): void {
+  if (process.connected) {
+    process.send?.(report);
+  }
+}
+
+/** Nothing more is said to the `up` that has started this one. */
+export function leaveStarter(): void {
+  if (process.connected) {
+    process.disconnect();
+  }
+}
+
+/**
+ * Starts `up` as a process that outlives this one, shows what it does, and waits until everything that comes up is up.
+ * @param args of `up`, without `--detach` @returns the exit code: that of `up` where it ended, 1 where hosts do not serve
+ */
+export async function detach(
+  args: readonly string[],
+  place: {
+    readonly directory: StateDir;
+    readonly lines: StatusLines;
+    readonly terminal: Terminal;
+    readonly interrupt: AbortSignal;
+    readonly json: boolean;
+  },
+): Promise<number> {
+  const { directory, lines, terminal, interrupt, json } = place;
+  const files = new NodeFiles();
+  const log = directory.log("up");
+  const before = (await files.stat(log))?.bytes ?? 0;
+  const child = nodeChildren().spawn({
+    module: fileURLToPath(new URL("../compute-cluster.js", import.meta.url)),
+    args: ["up", ...args],
+    logFile: log,
+  });
+  interrupt.addEventListener("abort", () => child.signal("SIGTERM"));
+  const started = new Promise<Extract<UpReport, { type: "up-started" }>>((resolve) => {
+    child.onMessage((message) => {
+      const report = message as UpReport;
+      if (report.type === "up-started") {
+        resolve(report);
+      } else if (report.type === "up-status" && !json) {
+        lines.update(report.status);
+      }
+    });
+  });
+  const end = await Promise.race([started, child.exited]);
+  lines.end();
+  if (!("type" in end)) {
+    const said = Buffer.from((await files.readIfPresent(log)) ?? "").subarray(before);
+    terminal.complain(said.toString().trimEnd());
+    return interrupt.aborted ? ExitCode.failure : (end.code ?? ExitCode.failure);
+  }
+  child.release();
+  if (json) {
+    const runtime = createNodeRuntime({ logger: quietLogger });
+    try {
+      const state = await clusterState(directory.root, runtime);
+      const missing = end.missing.map(({ host, state: is, reason }) => ({ host, state: is, reason }));
+      terminal.print(JSON.stringify({ ...state, missing }, null, 2));
+    } finally {
+      await runtime.http.close();
+    }
+  } else {
+    terminal.print(end.text);
+  }
+  return end.missing.length === 0 ? ExitCode.ok : ExitCode.failure;
+}

@@ -1,0 +1,83 @@
+import { Command } from "commander";
+import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/quiet-logger.js";
+import { exitCodeOf } from "../ui/report-failure.js";
+import { createTerminal } from "../ui/terminal.js";
+import { clusterState } from "./cluster-state.js";
+import { withOperatorSession } from "./operator-session.js";
+import { knownClusters, placeText } from "./place.js";
+
+interface DownOptions {
+  readonly stateDir: string;
+  readonly name?: string;
+  readonly all?: true;
+}
+
+/** Milliseconds that everything may take to stop, agents with what they are doing first. */
+const PATIENCE = 60_000;
+/** Milliseconds between two looks whether a process is there. */
+const LOOK_EVERY = 50;
+
+export function downCommand(): Command {
+  return new Command("down")
+    .summary("stop a cluster, as Ctrl-C in its `up` does")
+    .description(
+      "Has `up` stop the agents, which finish what they do, and the control plane, and waits for its end. What the cluster knows stays: " +
+        "`up` goes on from there. A cluster that does not run is left as it is.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--all", "every cluster that this user has started on this machine")
+    .action(async (options: DownOptions, command: Command) => {
+      if (options.all === true && command.getOptionValueSource("stateDir") === "cli") {
+        command.error("error: --all stops every cluster; leave --name and --state-dir out");
+      }
+      const roots = options.all === true ? await knownClusters().roots() : [options.stateDir];
+      process.exitCode = await down(roots);
+    });
+}
+
+/** @returns the exit code of the first that could not be stopped */
+async function down(roots: readonly string[]): Promise<number> {
+  const terminal = createTerminal();
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  let code: number = ExitCode.ok;
+  try {
+    await Promise.all(
+      roots.map(async (given) => {
+        const { root } = stateDir(given, process.cwd());
+        try {
+          terminal.print(`${root}: ${await stopOne(root, runtime)}`);
+        } catch (error) {
+          terminal.complain(`compute-cluster: ${root}: ${error instanceof Error ? error.message : String(error)}`);
+          code = code === ExitCode.ok ? exitCodeOf(error) : code;
+        }
+      }),
+    );
+  } finally {
+    await runtime.http.close();
+  }
+  return code;
+}
+
+/** @returns what became of it, for a person. @throws {Error} it goes on, with why. */
+async function stopOne(root: string, runtime: Runtime): Promise<string> {
+  const { state } = await clusterState(root, runtime);
+  if (state === "stopped") {
+    return "does not run";
+  }
+  const { pid } = await withOperatorSession("down", { runtime, directory: stateDir(root, "/") }, (session) =>
+    session.call("stop_cluster", {}),
+  );
+  for (let waited = 0; runtime.processes.isAlive(pid); waited += LOOK_EVERY) {
+    if (waited >= PATIENCE) {
+      throw new Error(
+        `process ${pid} still stops after ${PATIENCE / 1000} s; its log is in ${stateDir(root, "/").logs}, kill ${pid} ends it at once`,
+      );
+    }
+    await runtime.timers.sleep(LOOK_EVERY);
+  }
+  return `stopped; "compute-cluster up${placeText(root)}" goes on from there`;
+}

@@ -1,0 +1,60 @@
+import { homedir } from "node:os";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { quoted } from "../../cluster/identity/openrc.js";
+import {
+  clustersHome,
+  isClusterName,
+  KnownClusters,
+  nameOfRoot,
+  rootOfName,
+} from "../../cluster/local/known-clusters.js";
+import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
+import { nodeDigests } from "../../runtime/node/node-digests.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+
+const home = (): string => clustersHome(process.env, homedir());
+
+/** Gives a command that takes `--state-dir` the flag `--name`, too: the state directory of the cluster of that name. */
+export function withName(command: Command): Command {
+  const has = (flag: string): boolean => command.options.some(({ long }) => long === flag);
+  if (!has("--state-dir") || has("--name")) {
+    return command;
+  }
+  return command
+    .addOption(
+      new Option("--name <name>", "the cluster of this name, from wherever the command is called")
+        .argParser(clusterName)
+        .conflicts("stateDir"),
+    )
+    .hook("preAction", (given) => {
+      const { name } = given.opts<{ readonly name?: string }>();
+      if (name !== undefined) {
+        given.setOptionValueWithSource("stateDir", rootOf(name), "cli");
+      }
+    });
+}
+
+export function clusterName(text: string): string {
+  if (!isClusterName(text)) {
+    throw new InvalidArgumentError("expected a letter or digit, and letters, digits and . _ - after it, at most 63.");
+  }
+  return text;
+}
+
+/** The state directory of the cluster of this name. */
+export const rootOf = (name: string): string => rootOfName(home(), name);
+
+/** The name of the cluster of a state directory; null: it has none. */
+export const nameOf = (root: string): string | null => nameOfRoot(home(), root);
+
+/** The clusters that this user has started on this machine. */
+export const knownClusters = (): KnownClusters => new KnownClusters(home(), new NodeFiles(), nodeDigests);
+
+/** What has a further command find the cluster: ` --name ci-7`, ` --state-dir some/where`; "": it is that of the working directory. */
+export function placeText(given: string): string {
+  const name = nameOf(given);
+  if (name !== null) {
+    return ` --name ${name}`;
+  }
+  return given === DEFAULT_STATE_DIR ? "" : ` --state-dir ${quoted(given)}`;
+}

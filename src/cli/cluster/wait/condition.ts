@@ -1,0 +1,29 @@
+import { InvalidArgumentError } from "commander";
+import { MOST_HOSTS } from "../../../records/host-range.js";
+
+/** What `compute-cluster wait --for` waits for. */
+export type Condition =
+  | { readonly kind: "hosts"; readonly count: number }
+  | { readonly kind: "settled" }
+  | { readonly kind: "server"; readonly server: string; readonly status: string };
+
+/** Reads `hosts=3`, `settled` or `server=vm1:ACTIVE`. @throws {InvalidArgumentError} */
+export function parseCondition(text: string, before: readonly Condition[] = []): readonly Condition[] {
+  return [...before, conditionIn(text)];
+}
+
+function conditionIn(text: string): Condition {
+  if (text === "settled") {
+    return { kind: "settled" };
+  }
+  const [, digits] = /^hosts=(\d{1,6})$/.exec(text) ?? [];
+  if (digits !== undefined && Number(digits) >= 1 && Number(digits) <= MOST_HOSTS) {
+    return { kind: "hosts", count: Number(digits) };
+  }
+  // A name may have colons of its own.
+  const [, server, status] = /^server=(.+):([A-Za-z_]+)$/s.exec(text) ?? [];
+  if (server !== undefined && status !== undefined) {
+    return { kind: "server", server, status: status.toUpperCase() };
+  }
+  throw new InvalidArgumentError(`expected hosts=N (1 to ${MOST_HOSTS}), settled, or server=NAME:STATUS.`);
+}

@@ -1,0 +1,82 @@
+import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import type { HostSession } from "../../../conductor/port.js";
+import type { Condition } from "./condition.js";
+
+/** Undefined: it holds; else what is still to come, for a person. */
+export type Missing = string | undefined;
+
+/** It can never hold any more, or cannot be judged. */
+export class WaitsInVain extends Error {
+  override readonly name = "WaitsInVain";
+}
+
+/** What the two sides of a cluster are asked by. */
+export interface Asked {
+  readonly session: HostSession;
+  readonly cloud: CloudSession;
+}
+
+/** @throws {WaitsInVain} */
+export async function judge(condition: Condition, { session, cloud }: Asked): Promise<Missing> {
+  switch (condition.kind) {
+    case "hosts":
+      return hostsMissing(condition.count, session);
+    case "settled":
+      return workLeft(session);
+    case "server":
+      return serverMissing(condition, cloud);
+  }
+}
+
+async function hostsMissing(count: number, session: HostSession): Promise<Missing> {
+  const rows = await session.call("list_hosts", { host: null });
+  const serving = rows.filter(({ state }) => state === "serving").length;
+  return serving >= count ? undefined : `${serving} of ${count} hosts serve`;
+}
+
+async function workLeft(session: HostSession): Promise<Missing> {
+  const { tasks, messages, servers, moves } = await session.call("cluster_work", {});
+  const left = [
+    ...servers.map(({ displayName, taskState }) => `server ${displayName} is ${taskState}`),
+    ...moves.map(({ type, status, instanceUuid }) => `the ${type} of server ${instanceUuid} is ${status}`),
+    ...(tasks === 0 ? [] : [`the conductor has ${tasks} tasks`]),
+    ...(messages === 0 ? [] : [`agents have ${messages} messages to take`]),
+  ];
+  return left.length === 0 ? undefined : left.slice(0, NAMED).join(", ");
+}
+
+/** Things that are named. */
+const NAMED = 3;
+
+interface FoundServer {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly fault?: { readonly message?: string };
+}
+
+async function serverMissing(
+  { server, status }: Extract<Condition, { kind: "server" }>,
+  cloud: CloudSession,
+): Promise<Missing> {
+  const found = (await cloud.request("compute", "GET", `/servers/detail?all_tenants=1&${query(server)}`, "2.1")) as {
+    readonly servers: readonly FoundServer[];
+  };
+  const [one, ...others] = found.servers.filter(({ id, name }) => id === server || name === server);
+  if (one === undefined) {
+    return status === "DELETED" ? undefined : `there is no server ${server}`;
+  }
+  if (others.length > 0) {
+    throw new WaitsInVain(`${others.length + 1} servers are called ${server}: name one by its id`);
+  }
+  if (one.status === "ERROR" && status !== "ERROR" && status !== "DELETED") {
+    throw new WaitsInVain(`server ${server} is in ERROR: ${one.fault?.message ?? "no fault was recorded"}`);
+  }
+  return one.status === status ? undefined : `server ${server} is ${one.status}`;
+}
+
+/** The API's filter is a regular expression, and takes no id. */
+function query(server: string): string {
+  const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(server);
+  return isId ? `uuid=${server}` : `name=${encodeURIComponent(`^${server.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`)}`;
+}

@@ -1,0 +1,122 @@
+import { Command, InvalidArgumentError } from "commander";
+import { type CloudSession, openCloudSession } from "../../../cluster/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { interruptSignal } from "../../ui/interrupt-signal.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { exitCodeOf } from "../../ui/report-failure.js";
+import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { withOperatorSession } from "../operator-session.js";
+import { type Condition, parseCondition } from "./condition.js";
+import { judge, WaitsInVain } from "./judge.js";
+
+interface WaitOptions {
+  readonly stateDir: string;
+  readonly for: readonly Condition[];
+  readonly timeout: number;
+}
+
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 200;
+
+export function waitCommand(): Command {
+  return new Command("wait")
+    .summary("wait until hosts serve, a server is in a state, or nothing is being done any more")
+    .description(
+      "Waits until all conditions hold at once: hosts=N, so many hosts serve; settled, nothing is being done to any server; " +
+        "server=NAME:STATUS, as server=vm1:ACTIVE (DELETED: it is gone). Waits for a cluster that is being started, too.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--for <condition>", "repeatable (default: settled)", parseCondition, [])
+    .option("--timeout <seconds>", "how long", seconds, 60)
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 all hold; 1 they did not in time, or cannot any more; 2 wrong arguments; 4 there is no control plane.",
+    )
+    .action(async (options: WaitOptions) => {
+      process.exitCode = await wait(options);
+    });
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || value > 86_400) {
+    throw new InvalidArgumentError("expected seconds, at most 86400.");
+  }
+  return value;
+}
+
+async function wait({ stateDir: given, for: asked, timeout }: WaitOptions): Promise<number> {
+  const terminal = createTerminal();
+  const interrupt = interruptSignal();
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  const directory = stateDir(given, process.cwd());
+  const conditions: readonly Condition[] = asked.length === 0 ? [{ kind: "settled" }] : asked;
+  const place: Place = { directory, runtime, cloud: undefined };
+  const until = runtime.clock.monotonic() + timeout * 1000;
+  try {
+    for (;;) {
+      const left = await look(conditions, place);
+      if (left === undefined) {
+        return ExitCode.ok;
+      }
+      const over = runtime.clock.monotonic() >= until;
+      if (over || interrupt.aborted) {
+        terminal.complain(`compute-cluster: ${over ? `${timeout} s are over` : "interrupted"}: ${left.text}`);
+        return left.code;
+      }
+      show(left.text, terminal);
+      await runtime.timers.sleep(LOOK_EVERY);
+    }
+  } catch (error) {
+    if (!(error instanceof WaitsInVain)) {
+      throw error;
+    }
+    terminal.complain(`compute-cluster: ${error.message}`);
+    return ExitCode.failure;
+  } finally {
+    show("", terminal);
+    await runtime.http.close();
+  }
+}
+
+/** One line that is written over, where a person looks on. */
+function show(text: string, { interactive, columns, write }: Terminal): void {
+  if (interactive) {
+    write(`\r\x1b[K${text.slice(0, columns - 1)}`);
+  }
+}
+
+interface Place {
+  readonly directory: StateDir;
+  readonly runtime: Runtime;
+  /** The session of the looks before, whose token still serves. */
+  cloud: CloudSession | undefined;
+}
+
+/** What does not hold yet, and the exit code when it never does; undefined: everything holds. */
+async function look(
+  conditions: readonly Condition[],
+  place: Place,
+): Promise<{ readonly text: string; readonly code: number } | undefined> {
+  const { files, http } = place.runtime;
+  try {
+    const missing = await withOperatorSession("wait", place, async (session) => {
+      place.cloud ??= await openCloudSession(files, http, place.directory);
+      const asked = { session, cloud: place.cloud };
+      return Promise.all(conditions.map((condition) => judge(condition, asked)));
+    });
+    const texts = missing.filter((text) => text !== undefined);
+    return texts.length === 0 ? undefined : { text: texts.join("; "), code: ExitCode.failure };
+  } catch (error) {
+    place.cloud = undefined;
+    if (error instanceof WaitsInVain || !(error instanceof Error)) {
+      throw error;
+    }
+    // It may be about to start.
+    const code = exitCodeOf(error);
+    return { text: error.message, code: code === ExitCode.usage ? ExitCode.unreachable : code };
+  }
+}

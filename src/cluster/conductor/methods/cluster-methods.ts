@@ -1,0 +1,39 @@
+import { ConductorError } from "../../../conductor/errors.js";
+import type { CLUSTER_METHODS } from "../../../conductor/methods/cluster.js";
+import type { Store } from "../../store/store.js";
+import type { HostLeases } from "../host-leases.js";
+import type { HostSupervisor } from "../host-supervisor.js";
+import type { HandlersOf } from "./handlers.js";
+import { said } from "./said.js";
+
+interface ClusterDeps {
+  readonly store: Store;
+  readonly leases: HostLeases;
+  readonly supervisor: HostSupervisor | undefined;
+}
+
+/** Servers and moves that are named. */
+const NAMED = 10;
+
+/** The methods of `compute-cluster down` and `wait`. */
+export function clusterMethods({ store, leases, supervisor }: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
+  return {
+    stop_cluster: () =>
+      said(async () => {
+        if (supervisor === undefined) {
+          throw new ConductorError("no compute-cluster up has started this control plane: end its process itself");
+        }
+        return { pid: await supervisor.stop() };
+      }),
+    cluster_work: async () => {
+      // A host that is down takes its messages when it is back, which nobody has to wait for.
+      const waiting = [...store.messages.countsByHost()].filter(([host]) => leases.describe(host)?.connected === true);
+      return {
+        tasks: store.tasks.count(),
+        messages: waiting.reduce((sum, [, count]) => sum + count, 0),
+        servers: store.instances.busy(NAMED),
+        moves: store.migrations.underWay(NAMED),
+      };
+    },
+  };
+}

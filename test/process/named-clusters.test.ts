@@ -1,0 +1,70 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Program } from "./support/program.js";
+
+interface Listed {
+  readonly name: string | null;
+  readonly state: string;
+  readonly url: string;
+  readonly pid: number | null;
+  readonly stateDir: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+describe("clusters that outlive the command that starts them", () => {
+  let home: string;
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "compute-agent-named-"));
+  });
+  afterAll(async () => {
+    await run("down", "--all");
+    await rm(home, { recursive: true, force: true });
+  });
+
+  /** A command to its end. */
+  async function run(...args: string[]) {
+    const program = new Program("compute-cluster", args, { XDG_STATE_HOME: home });
+    const { code } = await program.exited;
+    return { code, stdout: program.stdout, stderr: program.stderr };
+  }
+  const list = async () => JSON.parse((await run("list", "--json")).stdout) as readonly Listed[];
+
+  it("are started, waited for, listed, stopped and deleted by their name", async () => {
+    const up = await run("up", "--name", "ci-7", "--hosts", "1", "--port", "0", "--detach", "--json");
+    expect(up).toMatchObject({ code: 0, stderr: "" });
+    const [running] = await list();
+    expect(running).toMatchObject({ name: "ci-7", state: "running", pid: expect.any(Number) });
+    expect(JSON.parse(up.stdout)).toEqual({ ...running, missing: [] });
+    const kept = JSON.parse(await readFile(join(running?.stateDir ?? "", "cluster.json"), "utf8")) as Listed;
+    expect({ url: kept.url, pid: kept.pid, env: kept.env }).toEqual({
+      url: running?.url,
+      pid: running?.pid,
+      env: { OS_CLIENT_CONFIG_FILE: join(running?.stateDir ?? "", "clouds.yaml"), OS_CLOUD: "devstack" },
+    });
+
+    const [waited, inVain, refused, again] = await Promise.all([
+      run("wait", "--name", "ci-7", "--for", "hosts=1", "--for", "settled"),
+      run("wait", "--name", "ci-7", "--for", "server=nobody:ACTIVE", "--timeout", "0"),
+      run("delete", "ci-7"),
+      run("up", "--name", "ci-7", "--hosts", "1", "--detach"),
+    ]);
+    expect(waited).toMatchObject({ code: 0, stderr: "" });
+    expect(inVain).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no server nobody") });
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("down --name ci-7") });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("another control plane") });
+
+    expect(await run("down", "--name", "ci-7")).toMatchObject({ code: 0, stdout: expect.stringContaining("stopped") });
+    expect(await list()).toEqual([{ ...running, state: "stopped", pid: null }]);
+    expect(await run("wait", "--name", "ci-7", "--timeout", "0")).toMatchObject({ code: 4 });
+    expect(await run("delete", "ci-7")).toMatchObject({ code: 0 });
+    expect(await list()).toEqual([]);
+  });
+
+  it("are not called as a path", async () => {
+    expect(await run("status", "--name", "../x")).toMatchObject({ code: 2 });
+    expect(await run("down", "--all", "--name", "x")).toMatchObject({ code: 2 });
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import type { Condition } from "../../../../../src/cli/cluster/wait/condition.js";
+import { type Asked, judge } from "../../../../../src/cli/cluster/wait/judge.js";
+import type { ClusterWork } from "../../../../../src/conductor/methods/cluster.js";
+
+const NOTHING: ClusterWork = { tasks: 0, messages: 0, servers: [], moves: [] };
+const paths: string[] = [];
+
+function asked({ work = NOTHING, servers = [], states = [] }: Partial<Answers> = {}): Asked {
+  const answers: Readonly<Record<string, unknown>> = {
+    cluster_work: work,
+    list_hosts: states.map((state, index) => ({ host: `h${index}`, state })),
+  };
+  return {
+    session: { call: async (method: string) => answers[method] } as unknown as Asked["session"],
+    cloud: {
+      request: async (_service, _method, path) => {
+        paths.push(path);
+        return { servers };
+      },
+    },
+  };
+}
+
+interface Answers {
+  readonly work: ClusterWork;
+  readonly servers: readonly { readonly id: string; readonly name: string; readonly status: string; fault?: object }[];
+  readonly states: readonly string[];
+}
+
+const active: Condition = { kind: "server", server: "vm.1", status: "ACTIVE" };
+const vm = (status: string, more: object = {}) => ({ id: "u1", name: "vm.1", status, ...more });
+
+describe("conditions of `wait`", () => {
+  it("counts the hosts that serve", async () => {
+    const two: Condition = { kind: "hosts", count: 2 };
+    expect(await judge(two, asked({ states: ["serving", "starting"] }))).toBe("1 of 2 hosts serve");
+    expect(await judge(two, asked({ states: ["serving", "failed", "serving"] }))).toBeUndefined();
+  });
+
+  it("names what is still being done", async () => {
+    const work: ClusterWork = {
+      tasks: 1,
+      messages: 2,
+      servers: [{ uuid: "u1", displayName: "vm1", taskState: "powering-off" }],
+      moves: [{ type: "resize", status: "migrating", instanceUuid: "u2" }],
+    };
+    expect(await judge({ kind: "settled" }, asked({ work }))).toBe(
+      "server vm1 is powering-off, the resize of server u2 is migrating, the conductor has 1 tasks",
+    );
+    expect(await judge({ kind: "settled" }, asked())).toBeUndefined();
+  });
+
+  it("knows a server by its whole name or its id, and asks for no other", async () => {
+    paths.length = 0;
+    expect(await judge(active, asked({ servers: [vm("BUILD")] }))).toBe("server vm.1 is BUILD");
+    expect(await judge(active, asked({ servers: [vm("ACTIVE"), { ...vm("BUILD"), name: "vmx1" }] }))).toBeUndefined();
+    expect(await judge(active, asked())).toBe("there is no server vm.1");
+    expect(paths[0]).toBe(`/servers/detail?all_tenants=1&name=${encodeURIComponent("^vm\\.1$")}`);
+    const server = "01234567-89ab-4def-8123-456789abcdef";
+    expect(await judge({ ...active, server }, asked({ servers: [{ ...vm("ACTIVE"), id: server }] }))).toBeUndefined();
+    expect(paths.at(-1)).toBe(`/servers/detail?all_tenants=1&uuid=${server}`);
+  });
+
+  it("takes a server that is not there for a deleted one", async () => {
+    expect(await judge({ ...active, status: "DELETED" }, asked())).toBeUndefined();
+    expect(await judge({ ...active, status: "DELETED" }, asked({ servers: [vm("ERROR")] }))).toContain("is ERROR");
+  });
+
+  it("waits no longer for a server in error, or for one of two", async () => {
+    const broken = asked({ servers: [vm("ERROR", { fault: { message: "No valid host was found." } })] });
+    await expect(judge(active, broken)).rejects.toThrow("server vm.1 is in ERROR: No valid host was found.");
+    await expect(judge(active, asked({ servers: [vm("ACTIVE"), vm("ACTIVE")] }))).rejects.toThrow("2 servers");
+    expect(await judge({ ...active, status: "ERROR" }, broken)).toBeUndefined();
+  });
+});
