@@ -123,7 +123,7 @@ function countersOf(index: number, seconds: number): DiskCounters {
   };
 }
 
-/** As procps prints it. */
+/** As procps prints it. @internal for tests */
 export function uptimeText(now: number, seconds: number, load: number): string {
   const days = Math.floor(seconds / DAY);
   const hours = Math.floor((seconds % DAY) / 3600);

@@ -6,7 +6,6 @@ import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices, RequestOf } from "../contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
-import { requireGroupPolicy } from "../flow/group-policy.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { GUEST_RUNS, NO_GUEST } from "./destination-call.js";
@@ -30,7 +29,6 @@ interface Incoming<M extends IncomingMethod> {
 const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
   prepare_guest: async (incoming) => {
     const { services, instance, data } = incoming;
-    await requireGroupPolicy(services, instance.uuid);
     incoming.data = await services.context.driver.preLiveMigration(instance, moveOptions(data));
   },
 });

@@ -2,8 +2,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { callsOf, hostsByQueue } from "../../../fixtures/conductor-calls.js";
 import { VirtualCloud } from "../../../fixtures/virtual-cloud.js";
 
-/** How many calls are wanted at most; real nova-computes made 24, 29, 36 and 11 when they were recorded. */
-const WANTED = { build: 11, "cold migration": 20, "live migration": 25, delete: 6 };
+/**
+ * How many calls are wanted at most; real nova-computes made 24, 29, 36 and 11 when they were recorded. Of a live migration one is
+ * about the policy of the server group, which nova-compute asks for there, too.
+ */
+const WANTED = { build: 11, "cold migration": 20, "live migration": 26, delete: 6 };
 
 /** What is asked of a Nova's conductor, by operation. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
@@ -95,6 +98,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   "live migration": [
     "devstack1 BlockDeviceMappingList.get_by_instance_uuid",
     "devstack1 event_start compute_check_can_live_migrate_destination",
+    "devstack1 InstanceGroup.get_by_instance_uuid",
     "devstack2 event_start compute_check_can_live_migrate_source",
     "devstack2 event_finish_with_failure compute_check_can_live_migrate_source",
     "devstack1 event_finish_with_failure compute_check_can_live_migrate_destination",

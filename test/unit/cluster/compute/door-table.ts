@@ -174,6 +174,22 @@ const DEPLOYMENT: readonly Door[] = [
   door("member", "DELETE", "/os-server-groups/{group}"),
 ];
 
+const METADATA = `/images/${CIRROS}/metadata`;
+
+/** Those of images, whose door is the Image API's: it sees the caller's own token. */
+const IMAGES: readonly Door[] = [
+  door("reader", "GET", "/images", undefined, 35),
+  door("reader", "GET", "/images/detail", undefined, 35),
+  door("nobody", "GET", `/images/${CIRROS}`, undefined, 35),
+  door("nobody", "DELETE", `/images/${CIRROS}`, undefined, 35),
+  door("nobody", "GET", METADATA, undefined, 38),
+  door("nobody", "POST", METADATA, { metadata: { a: "b" } }, 38),
+  door("nobody", "PUT", METADATA, { metadata: { a: "b" } }, 38),
+  door("nobody", "GET", `${METADATA}/a`, undefined, 38),
+  door("nobody", "PUT", `${METADATA}/a`, { meta: { a: "b" } }, 38),
+  door("nobody", "DELETE", `${METADATA}/a`, undefined, 38),
+];
+
 /** Of the last microversion that has them. */
 function proxy(level: Level, method: string, path: string, body?: unknown): Door {
   return door(level, method, path, body, 35);
@@ -203,4 +219,4 @@ const PROXIES: readonly Door[] = [
   proxy("member", "DELETE", `/os-security-group-rules/${CIRROS}`),
 ];
 
-export const DOORS: readonly Door[] = [...SERVERS, ...ACTIONS, ...FLAVORS, ...DEPLOYMENT, ...PROXIES];
+export const DOORS: readonly Door[] = [...SERVERS, ...ACTIONS, ...FLAVORS, ...DEPLOYMENT, ...IMAGES, ...PROXIES];
