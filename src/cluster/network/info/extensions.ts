@@ -18,6 +18,10 @@ const EXTENSIONS: Readonly<Record<string, readonly [name: string, description: s
   quotas: ["Quota management support", "Expose functions for quotas management per project"],
   quota_details: ["Quota details management support", "Expose functions for quotas usage statistics per project"],
   "security-group": ["security-group", "The security groups extension."],
+  "security-groups-normalized-cidr": [
+    "Normalized CIDR field for security group rule",
+    "Add new field with normalized cidr in the security group rule",
+  ],
   sorting: ["Sorting support", "Extension that indicates that sorting is enabled."],
   "standard-attr-description": ["standard-attr-description", "Extension to add descriptions to standard attributes"],
   "standard-attr-revisions": [

@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.js";
 import { invalidInput, NetworkFault } from "../api/fault.js";
 import { may } from "../api/policy.js";
 import { QUOTAS, refuseOverQuota } from "../info/quotas.js";
-import { normalizedPrefix } from "./remote-prefix.js";
+import { remotePrefixOf } from "./remote-prefix.js";
 import { checkPorts, protocolOf } from "./rule-protocol.js";
 
 /** A rule as it is asked for; nothing of it has been judged. */
@@ -73,7 +73,7 @@ function checkedRule(wanted: WantedRule): NewRule {
     portMax: portOf("port_range_max", wanted.portMax),
   };
   checkPorts(protocol, ports.portMin, ports.portMax);
-  const remotePrefix = normalizedPrefix(wanted.remotePrefix, ethertype);
+  const remotePrefix = remotePrefixOf(wanted.remotePrefix, ethertype);
   if (remotePrefix !== null && remoteGroup !== null) {
     const text = "Only remote_ip_prefix or remote_group_id may be provided.";
     throw new NetworkFault(400, "SecurityGroupMultipleRemoteEntites", text);

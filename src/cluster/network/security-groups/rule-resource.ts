@@ -34,18 +34,23 @@ function createRule(call: NetworkCall, input: Input): SecurityGroupRule {
   const projectId = input.project(call);
   const wanted = {
     projectId,
-    groupUuid: input.require("security_group_id", input.uuid("security_group_id")),
+    groupUuid: input.require("security_group_id", groupId(input, "security_group_id")),
     direction: input.require("direction", input.text("direction")),
     ethertype: input.text("ethertype") ?? "IPv4",
     protocol: input.any("protocol"),
     portMin: input.any("port_range_min"),
     portMax: input.any("port_range_max"),
     remotePrefix: input.any("remote_ip_prefix"),
-    remoteGroup: input.uuid("remote_group_id") ?? null,
+    remoteGroup: groupId(input, "remote_group_id") ?? null,
     description: input.text("description") ?? "",
   };
   input.uuid("remote_address_group_id");
   input.end();
   enforce(call.caller, "create_security_group_rule", projectId);
   return addRule(call, wanted);
+}
+
+/** Null counts as absent. Neutron looks for a group by whatever text it is given: what is not a UUID is not found. */
+function groupId(input: Input, name: string): string | undefined {
+  return input.any(name) === null ? undefined : input.text(name)?.toLowerCase();
 }

@@ -1,6 +1,7 @@
 import { isoSeconds } from "../../http/times.js";
 import type { SecurityGroupRule } from "../../store/security-groups.js";
 import type { Attributes } from "../api/listing.js";
+import { withoutHostBits } from "./remote-prefix.js";
 
 export const RULE: Attributes<SecurityGroupRule> = {
   id: ({ uuid }) => uuid,
@@ -15,7 +16,7 @@ export const RULE: Attributes<SecurityGroupRule> = {
   remote_ip_prefix: ({ remotePrefix }) => remotePrefix,
   remote_group_id: ({ remoteGroup }) => remoteGroup,
   remote_address_group_id: () => null,
-  normalized_cidr: ({ remotePrefix }) => remotePrefix,
+  normalized_cidr: ({ remotePrefix }) => (remotePrefix === null ? null : withoutHostBits(remotePrefix)),
   description: ({ description }) => description,
   tags: () => [],
   created_at: ({ createdAt }) => isoSeconds(createdAt),

@@ -341,11 +341,11 @@ describe("the proxies", () => {
       ask("POST", "/os-security-group-rules", { security_group_rule: { parent_group_id: parent, ...body } });
 
     test("for a network", async () => {
-      const made = await rule({ ip_protocol: "tcp", from_port: 22, to_port: "22", cidr: "10.2.3.0/24" });
+      const made = await rule({ ip_protocol: "tcp", from_port: 22, to_port: "22", cidr: "10.2.3.124/24" });
       const id = made.json("security_group_rule", "id");
-      const view = { from_port: 22, to_port: 22, ip_protocol: "tcp", ip_range: { cidr: "10.2.3.0/24" }, group: {} };
+      const view = { from_port: 22, to_port: 22, ip_protocol: "tcp", ip_range: { cidr: "10.2.3.124/24" }, group: {} };
       expect(made.json("security_group_rule")).toEqual({ id, parent_group_id: parent, ...view });
-      expect((await rule({ ip_protocol: "tcp", from_port: 22, to_port: 22, cidr: "10.2.3.0/24" })).status).toBe(400);
+      expect((await rule({ ip_protocol: "tcp", from_port: 22, to_port: 22, cidr: "10.2.3.124/24" })).status).toBe(400);
       const shown = (await ask("GET", `/os-security-groups/${parent}`)).json("security_group", "rules");
       expect(shown).toMatchObject([view]);
       expect((await ask("DELETE", `/os-security-group-rules/${id}`)).status).toBe(202);

@@ -106,7 +106,7 @@ describe("rules", () => {
     group = await world.group();
   });
 
-  test("are made as asked, without the bits of hosts", async () => {
+  test("are made as asked; the bits of hosts stay, and are left out beside it", async () => {
     const made = await rule(group, {
       protocol: "TCP",
       port_range_min: "80",
@@ -118,7 +118,8 @@ describe("rules", () => {
       protocol: "tcp",
       port_range_min: 80,
       port_range_max: 90,
-      remote_ip_prefix: "10.0.0.0/8",
+      remote_ip_prefix: "10.1.2.3/8",
+      normalized_cidr: "10.0.0.0/8",
       ethertype: "IPv4",
       security_group_id: group,
     });
@@ -128,6 +129,18 @@ describe("rules", () => {
     ]);
     expect((await world.ask("DELETE", `/security-group-rules/${id}`)).status).toBe(204);
     expect((await world.ask("GET", `/security-group-rules/${id}`)).status).toBe(404);
+  });
+
+  test.each([
+    ["IPv4", "10.2.3.124", "10.2.3.124/32", "10.2.3.124/32"],
+    ["IPv4", "10.2.3.124/0", "10.2.3.124/0", "0.0.0.0/0"],
+    ["IPv6", "FD00:0:0:0:1::7/40", "fd00::1:0:0:7/40", "fd00::/40"],
+    ["IPv6", "2001:db8:ff:1:2:3:4:5/63", "2001:db8:ff:1:2:3:4:5/63", "2001:db8:ff::/63"],
+    ["IPv6", "::/0", "::/0", "::/0"],
+    ["IPv6", "::1", "::1/128", "::1/128"],
+  ])("%s from %s: %s, normalised %s", async (ethertype, asked, prefix, network) => {
+    const made = await rule(group, { ethertype, remote_ip_prefix: asked });
+    expect(made.json("security_group_rule")).toMatchObject({ remote_ip_prefix: prefix, normalized_cidr: network });
   });
 
   test("are not made twice", async () => {
@@ -160,8 +173,11 @@ describe("rules", () => {
 
   test("name groups that the caller sees", async () => {
     const foreign = await world.group({}, "alt");
-    for (const more of [{ remote_group_id: foreign }, { security_group_id: foreign }]) {
-      expect((await rule(group, more)).json("NeutronError", "type")).toBe("SecurityGroupNotFound");
+    for (const id of [foreign, "bad_group_id"]) {
+      for (const more of [{ remote_group_id: id }, { security_group_id: id }]) {
+        const reply = await rule(group, more);
+        expect([reply.status, reply.json("NeutronError", "type")]).toEqual([404, "SecurityGroupNotFound"]);
+      }
     }
   });
 
