@@ -84,6 +84,9 @@ function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { r
   if (discovery || !credentials) {
     return { answer: withHeaders(json(200, versionDocument(request.baseUrl, api)), headers) };
   }
+  if (path.endsWith("/") || path.includes("//")) {
+    return { answer: withHeaders(unrouted(), headers) };
+  }
   return { path: withoutProject(path, credentials.projectId), headers, version: agreed.minor, credentials, legacy };
 }
 
@@ -127,7 +130,10 @@ async function textOf(deps: ComputeDeps, { body }: Answer): Promise<string> {
   return body === undefined ? "" : jsonText(body, new Turns(deps));
 }
 
-/** What Nova's web framework answers for what isn't routed, a path with other methods among it, and word for word. */
+/**
+ * What Nova's web framework answers for what isn't routed, and word for word: among it a path with other methods, and one with an
+ * empty part, which isn't the list of what it would name one of.
+ */
 function unrouted(): ServiceResponse {
   const message = "The resource could not be found.<br /><br />\n\n\n";
   return json(404, { message, code: "404 Not Found", title: "Not Found" });

@@ -28,6 +28,16 @@ describe("version discovery", () => {
   });
 });
 
+describe("a path with an empty part", () => {
+  test.each(["/os-simple-tenant-usage/", "/servers/", "//servers", "/flavors/1/", "/servers//action"])(
+    "%s is not routed",
+    async (path) => {
+      const reply = await world.ask({ url: `/compute/v2.1${path}` });
+      expect([reply.status, reply.json("title")]).toEqual([404, "Not Found"]);
+    },
+  );
+});
+
 describe("microversions", () => {
   const ask = (headers: Record<string, string>) => world.ask({ url: "/compute/v2.1/flavors", headers });
   const both = (minor: number) => ({
