@@ -1,6 +1,7 @@
 import { AGGREGATE_ROUTES } from "./aggregates/routes.js";
 import type { ComputeRoute } from "./api/call.js";
 import { GONE_ROUTES } from "./api/gone.js";
+import { EXTENSION_ROUTES } from "./extensions/routes.js";
 import { EXTERNAL_EVENT_ROUTES } from "./external-events/routes.js";
 import { FLAVOR_ROUTES } from "./flavors/routes.js";
 import { HOST_ROUTES } from "./hosts/routes.js";
@@ -29,6 +30,7 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...HOST_ROUTES,
   ...KEYPAIR_ROUTES,
   ...MIGRATION_ROUTES,
+  ...EXTENSION_ROUTES,
   ...EXTERNAL_EVENT_ROUTES,
   ...NETWORK_ROUTES,
   ...SECURITY_GROUP_ROUTES,

@@ -155,6 +155,8 @@ const DEPLOYMENT: readonly Door[] = [
   door("admin", "GET", "/os-hosts/devstack1/reboot", undefined, 42),
   door("admin", "GET", "/os-simple-tenant-usage"),
   door("reader", "GET", "/os-simple-tenant-usage/{project}"),
+  door("nobody", "GET", "/extensions"),
+  door("nobody", "GET", "/extensions/os-hosts"),
   door("admin", "GET", "/os-migrations"),
   door("nobody", "GET", "/limits"),
   door("reader", "GET", "/os-quota-sets/{project}"),
