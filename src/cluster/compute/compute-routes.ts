@@ -17,6 +17,7 @@ import { SERVER_ROUTES } from "./servers/routes.js";
 import { AVAILABILITY_ZONE_ROUTES } from "./services/availability-zones.js";
 import { SERVICE_ROUTES } from "./services/routes.js";
 import { TENANT_USAGE_ROUTES } from "./tenant-usage/routes.js";
+import { USAGE_AUDIT_ROUTES } from "./usage-audit/routes.js";
 
 /** All of the API, by resource. */
 export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
@@ -36,6 +37,7 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...SECURITY_GROUP_ROUTES,
   ...QUOTA_ROUTES,
   ...TENANT_USAGE_ROUTES,
+  ...USAGE_AUDIT_ROUTES,
   ...SERVER_GROUP_ROUTES,
   ...GONE_ROUTES,
 ];

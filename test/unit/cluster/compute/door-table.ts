@@ -155,6 +155,8 @@ const DEPLOYMENT: readonly Door[] = [
   door("admin", "GET", "/os-hosts/devstack1/reboot", undefined, 42),
   door("admin", "GET", "/os-simple-tenant-usage"),
   door("reader", "GET", "/os-simple-tenant-usage/{project}"),
+  door("admin", "GET", "/os-instance_usage_audit_log"),
+  door("admin", "GET", "/os-instance_usage_audit_log/2026-11-25%2012:00:00"),
   door("nobody", "GET", "/extensions"),
   door("nobody", "GET", "/extensions/os-hosts"),
   door("admin", "GET", "/os-migrations"),
