@@ -93,7 +93,7 @@ export function migrationOf(
   });
 }
 
-/** No networks, local disks only. */
+/** No ports, local disks only. */
 export const DEVICES = frozen({ network: [], blockDevices: LOCAL_DISKS });
 
 /** An agent's options about its inventory: the defaults, with nothing reserved. */

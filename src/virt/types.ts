@@ -59,7 +59,7 @@ export interface GuestInfo {
   readonly internalId?: string;
 }
 
-/** One virtual interface of a guest. Empty lists with `networks: none`. */
+/** One virtual interface of a guest. A server that is created with `networks: none` has none, as has each under a real Nova. */
 export interface NetworkInfo {
   /** Uuid of the port. */
   readonly id: string;

@@ -51,10 +51,7 @@ function addHeal(parent: Command): void {
     .option("--verbose", "print what is done for each instance")
     .option("--dry-run", "tell what would be written, and write nothing; returns 4")
     .option("--instance <instance_uuid>", "only this one; --max-count has no effect then")
-    .option(
-      "--skip-port-allocations",
-      "taken for nova-manage's sake: there are no networks, so no port asks for anything",
-    )
+    .option("--skip-port-allocations", "taken for nova-manage's sake: no port asks for anything here")
     .option("--cell <cell_uuid>", "only this cell; not together with --instance")
     .option("--force", "replace all that the instance holds, also leftovers of an evacuation; needs --instance");
 }

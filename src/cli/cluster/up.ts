@@ -51,7 +51,7 @@ export function upCommand(): Command {
   return new Command("up")
     .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
     .description(
-      "Starts Placement, the Compute API, Identity, Image, Ironic and the conductor in one process on the loopback interface, and " +
+      "Starts Placement, the Compute API, Identity, Image, Network, Ironic and the conductor in one process on the loopback interface, and " +
         "agents of N hosts beside it, beyond 8 hosts several in one process. What they know survives in the state directory; starting again goes on from there.",
     )
     .option(

@@ -36,12 +36,13 @@ export function welcome(
     `${bold("Compute")}    ${url}/compute/v2.1`,
     `${bold("Placement")}  ${url}/placement`,
     `${bold("Image")}      ${url}/image`,
+    `${bold("Network")}    ${url}/network`,
     `${bold("Ironic")}     ${url}/baremetal`,
     "",
     ...(here
       ? ["Point a client at it (in this folder; elsewhere by `compute-cluster env`):", "  export OS_CLOUD=devstack"]
       : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
-    "  openstack --os-compute-api-version 2.37 server create --flavor m1.tiny --image cirros --nic none --wait vm1",
+    "  openstack server create --flavor m1.tiny --image cirros --wait vm1",
     "",
     ...(another === undefined
       ? []
