@@ -66,10 +66,14 @@ export async function detach(
   });
   const end = await Promise.race([started, child.exited]);
   lines.end();
+  if (!("type" in end) && interrupt.aborted) {
+    terminal.complain("compute-cluster: interrupted before all of it served; everything was stopped");
+    return ExitCode.failure;
+  }
   if (!("type" in end)) {
     const said = Buffer.from((await files.readIfPresent(log)) ?? "").subarray(before);
     terminal.complain(said.toString().trimEnd());
-    return interrupt.aborted ? ExitCode.failure : (end.code ?? ExitCode.failure);
+    return end.code ?? ExitCode.failure;
   }
   child.release();
   if (json) {
