@@ -95,7 +95,10 @@ export class Inbound {
       answer({ error: encodeError(new MessagingTimeout(`this agent does not serve host ${host} now`, { host })) });
       return;
     }
-    const handler = new Map<string, AnyHandler>(Object.entries(handlers)).get(method as AgentMethod);
+    // Own ones only: the method is what somebody sent, and may be the name of what every object has.
+    const handler: AnyHandler | undefined = Object.hasOwn(handlers, method)
+      ? handlers[method as AgentMethod]
+      : undefined;
     if (!handler) {
       answer({ error: { code: RPC_CODES.methodNotFound, message: `this agent knows no method ${method}` } });
       return;
