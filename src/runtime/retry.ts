@@ -23,26 +23,55 @@ export async function retry<T>(
   action: (attempt: number) => Promise<T>,
   options: RetryOptions,
 ): Promise<T> {
-  const { attempts, delay, retryOn, onRetry, signal } = options;
-  return pRetry(action, {
-    retries: attempts - 1,
-    // All waiting is done below by the timers' door; with zero delays p-retry starts no timer of its own.
-    minTimeout: 0,
-    maxTimeout: 0,
-    ...(signal ? { signal } : {}),
-    // Only asked when there is a try left, unlike onFailedAttempt.
-    shouldRetry: async ({ error, attemptNumber }) => {
-      if (retryOn && !retryOn(error)) {
-        return false;
+  const { signal } = options;
+  signal?.throwIfAborted();
+  try {
+    const result = await action(1);
+    signal?.throwIfAborted();
+    return result;
+  } catch (error) {
+    return tryAgain(timers, action, options, error);
+  }
+}
+
+/** Apart, because most first tries work: p-retry costs many times what one takes that does little. */
+async function tryAgain<T>(
+  timers: Timers,
+  action: (attempt: number) => Promise<T>,
+  { attempts, delay, retryOn, onRetry, signal }: RetryOptions,
+  first: unknown,
+): Promise<T> {
+  // P-retry gets no signal: with one that is aborted it would not look at the first error, which may not be worth another try.
+  return pRetry(
+    async (attempt) => {
+      if (attempt === 1) {
+        throw first;
       }
-      const milliseconds = delay?.(attemptNumber);
-      onRetry?.(error, attemptNumber, milliseconds ?? 0);
-      if (milliseconds !== undefined) {
-        await timers.sleep(milliseconds, signal);
-      }
-      return true;
+      signal?.throwIfAborted();
+      const result = await action(attempt);
+      signal?.throwIfAborted();
+      return result;
     },
-  });
+    {
+      retries: attempts - 1,
+      // All waiting is done below by the timers' door; with zero delays p-retry starts no timer of its own.
+      minTimeout: 0,
+      maxTimeout: 0,
+      // Only asked when there is a try left, unlike onFailedAttempt.
+      shouldRetry: async ({ error, attemptNumber }) => {
+        if (retryOn && !retryOn(error)) {
+          return false;
+        }
+        const milliseconds = delay?.(attemptNumber);
+        onRetry?.(error, attemptNumber, milliseconds ?? 0);
+        if (milliseconds !== undefined) {
+          await timers.sleep(milliseconds, signal);
+        }
+        signal?.throwIfAborted();
+        return true;
+      },
+    },
+  );
 }
 
 /** Delays that grow from `first` by `factor` (default 2) up to `most`, each shortened at random by up to `jitter` (0..1) of it. */

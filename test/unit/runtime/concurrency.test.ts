@@ -213,6 +213,44 @@ describe("retry", () => {
     expect(world.planned).toBe(0);
   });
 
+  it("gives the signal's reason when it is aborted before, or during a try that worked or may be repeated", async () => {
+    const { timers } = createVirtualRuntime();
+    const aborting = (attempt: number, error?: Error) => {
+      const controller = new AbortController();
+      const tried: number[] = [];
+      const action = async (number: number) => {
+        tried.push(number);
+        if (number === attempt) {
+          controller.abort(new Error("shutting down"));
+        }
+        if (number < attempt || error) {
+          throw error ?? new Error("again");
+        }
+      };
+      const retryOn = ({ message }: Error) => message === "again";
+      return {
+        controller,
+        tried,
+        made: () => retry(timers, action, { attempts: 9, retryOn, signal: controller.signal }),
+      };
+    };
+    const before = aborting(0);
+    before.controller.abort(new Error("shutting down"));
+    await expect(before.made()).rejects.toThrow("shutting down");
+    expect(before.tried).toEqual([]);
+    for (const [attempt, error, message] of [
+      [1, undefined, "shutting down"],
+      [2, undefined, "shutting down"],
+      [1, new Error("again"), "shutting down"],
+      [2, new Error("again"), "shutting down"],
+      [1, new Error("final"), "final"],
+    ] as const) {
+      const { tried, made } = aborting(attempt, error);
+      await expect(made()).rejects.toThrow(message);
+      expect(tried).toEqual(Array.from({ length: attempt }, (_, index) => index + 1));
+    }
+  });
+
   it("shortens delays at random by no more than the given share", () => {
     const { random } = createVirtualRuntime();
     const delay = backOff({ first: 100, most: 100, jitter: { random, share: 0.5 } });
