@@ -34,8 +34,8 @@ async function providersOf() {
   );
 }
 
-async function active(): Promise<{ readonly id: string; readonly node: string }> {
-  const wanted = { name: "bm", flavorRef: "baremetal", imageRef: await cloud.image(), networks: "none" };
+async function active(networks = "none"): Promise<{ readonly id: string; readonly node: string }> {
+  const wanted = { name: "bm", flavorRef: "baremetal", imageRef: await cloud.image(), networks };
   const { id } = (await cloud.compute("POST", "/servers", { server: wanted })).json.server as { id: string };
   const server = await until(
     () => serverOf(id),
@@ -49,6 +49,17 @@ async function hostsOf() {
   const { hypervisors } = (await cloud.compute("GET", "/os-hypervisors/detail")).json;
   const rows = hypervisors as { id: string; service: { host: string } }[];
   return new Map(rows.map(({ id, service }) => [id, service.host]));
+}
+
+async function vifsOf(node: string): Promise<readonly string[]> {
+  const headers = { "x-openstack-ironic-api-version": "1.82" };
+  const { json } = await cloud.request("GET", `/baremetal/v1/nodes/${node}/vifs`, undefined, headers);
+  return (json.vifs as readonly { readonly id: string }[]).map(({ id }) => id);
+}
+
+async function portsOf(server: string) {
+  const { json } = await cloud.request("GET", `/network/v2.0/ports?device_id=${server}`);
+  return json.ports as readonly { readonly id: string }[];
 }
 
 async function inventory(node: string) {
@@ -129,4 +140,21 @@ test("7.1 the service of a thousand nodes: kept whole while one is held, then de
   await cloud.compute("DELETE", service);
   expect((await providersOf()).size).toBe(0);
   expect((await hostsOf()).size).toBe(0);
+});
+
+test("6.1 a server's port is a VIF of its node and active, until the server is deleted", async () => {
+  cloud = await open(2);
+  await cloud.ironicAgent("bm1");
+  const { id, node } = await active("auto");
+  const ports = await portsOf(id);
+  expect(ports).toMatchObject([{ "binding:host_id": "bm1", status: "ACTIVE" }]);
+  expect(await vifsOf(node)).toEqual(ports.map((port) => port.id));
+
+  await cloud.compute("DELETE", `/servers/${id}`);
+  await until(
+    () => serverOf(id),
+    (server) => server === undefined,
+  );
+  expect(await portsOf(id)).toEqual([]);
+  expect(await vifsOf(node)).toEqual([]);
 });
