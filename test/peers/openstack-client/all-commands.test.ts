@@ -49,7 +49,7 @@ function run(steps: readonly Step[]): void {
   test.each(steps.map((step) => [step[0], step] as const))("%s", (_command, step) => follow(step), 30_000);
 }
 
-const SERVER = "--flavor m1.tiny --image cirros --nic none";
+const SERVER = "--flavor m1.tiny --image cirros";
 
 describe("servers", () => {
   run([
@@ -155,7 +155,7 @@ describe("aggregates and availability zones", () => {
     ["availability zone list --compute --long -f value", /az1 available[\s\S]*devstack3/],
     ["compute service list --host devstack3 -f value -c Zone", /^az1$/],
     ["--os-placement-api-version 1.19 resource provider aggregate list {devstack3} -f value", /^[0-9a-f-]{36}$/],
-    [`--os-compute-api-version 2.37 server create ${SERVER} --availability-zone az1 in-az1`, "in-az1: ACTIVE"],
+    [`server create ${SERVER} --availability-zone az1 in-az1`, "in-az1: ACTIVE"],
     ["server show in-az1 -f value -c OS-EXT-SRV-ATTR:host", /^devstack3$/],
     ["server delete --force in-az1"],
     ["aggregate set --name rack-1 --property gpu=a100 rack1"],
@@ -176,7 +176,7 @@ describe("server groups", () => {
       `${groups} create --policy anti-affinity --rule max_server_per_host=1 apart -f value -c rules`,
       /max_server_per_host/,
     ],
-    ["server group create --policy affinity together -f value -c policies", /affinity/],
+    ["server group create --policy affinity together -f value -c policy", /affinity/],
     ["server group list -f value -c Name", /^apart\ntogether$/],
     [`${groups} show apart -f value -c id`, remember("apart")],
     [`server create ${SERVER} --hint group={apart} apart1`, "apart1: ACTIVE"],
@@ -187,7 +187,7 @@ describe("server groups", () => {
     ["server migrate apart1", "apart1: VERIFY_RESIZE"],
     ["server resize confirm apart1", "apart1: ACTIVE"],
     [`${groups} show apart -f json`, /"members"/],
-    ["server delete --wait apart1 apart2"],
+    ["server delete --force apart1 apart2"],
     ["server group delete together"],
     ["server group list --all-projects -f value -c Name", /^apart$/],
   ]);
@@ -293,13 +293,13 @@ describe("the network", () => {
     ["port delete port2"],
     [
       "server create --flavor m1.tiny --image cirros --network private --wait net1 -f value -c addresses",
-      /private=10\./,
+      /private.*10\./,
     ],
     ["server add security group net1 web2"],
     ["server show net1 -f value -c security_groups", /web2/],
     ["server remove security group net1 web2"],
     ["server list --name net1 -f value -c Networks", /10\./],
-    ["server delete --wait net1"],
+    ["server delete --force net1"],
     ["security group delete web2"],
     ["network agent list"],
     ["router list"],
