@@ -8,7 +8,14 @@ import type { Sql } from "../store/sql.js";
 import { TaskTable } from "./data/task-table.js";
 import { VirtualSize } from "./data/virtual-size.js";
 import { ImageTable } from "./image-table.js";
-import { type ImageContent, type ImageFacts, type ImageNotes, type ImageStatus, NO_CONTENT } from "./images.js";
+import {
+  type ImageContent,
+  type ImageFacts,
+  type ImageNotes,
+  type ImageStatus,
+  NO_CONTENT,
+  type Rotation,
+} from "./images.js";
 import { MemberTable } from "./members/member-table.js";
 import { MetadefStore } from "./metadefs/metadef-store.js";
 
@@ -135,7 +142,7 @@ export class ImageStore {
       this.table.change(id, ["importing"], { status: "queued", staged: null, ...NO_CONTENT });
       throw error;
     }
-    if (!this.table.change(id, ["importing"], { status: "active", staged: null, ...staged, ...notes })) {
+    if (!this.#becomes(id, "importing", { status: "active", staged: null, ...staged, ...notes })) {
       await files.remove(this.#file(id));
       throw gone(id);
     }
@@ -152,6 +159,15 @@ export class ImageStore {
         });
       }
     });
+  }
+
+  /** Removes a project's backups beyond those that are kept, the oldest ones. One that is protected counts, and stays. */
+  rotate(owner: string, rotation: Rotation): void {
+    for (const image of this.table.backups(owner, rotation).slice(rotation.keep)) {
+      if (!image.protected) {
+        this.remove(image.id);
+      }
+    }
   }
 
   /** Removes what a killed process has left. Once, when it succeeds: the next upload tries again. */
@@ -181,7 +197,7 @@ export class ImageStore {
       await files.writeBytes(incoming, counted);
       await files.makeFolder(dirname(file));
       await files.rename(incoming, file);
-      if (!this.table.change(id, [during], done(content(this.table.get(id)?.diskFormat ?? null)))) {
+      if (!this.#becomes(id, during, done(content(this.table.get(id)?.diskFormat ?? null)))) {
         await files.remove(file);
         throw gone(id);
       }
@@ -191,6 +207,18 @@ export class ImageStore {
       const full = error instanceof FileFailure && ["ENOSPC", "EDQUOT"].includes(error.code);
       throw full ? new ImageTooLarge("There is not enough disk space on the image storage media.") : error;
     }
+  }
+
+  /** What is due when an image is whole happens with it, or not at all. False: see {@link ImageTable.change}. */
+  #becomes(id: string, from: ImageStatus, changes: Parameters<ImageTable["change"]>[2]): boolean {
+    return this.#options.sql.transaction(() => {
+      const changed = this.table.change(id, [from], changes);
+      const image = changed && changes.status === "active" ? this.table.get(id) : undefined;
+      if (image?.rotation && image.owner !== null) {
+        this.rotate(image.owner, image.rotation);
+      }
+      return changed;
+    });
   }
 
   get #incoming(): string {

@@ -11,6 +11,7 @@ import {
   type ImageStatus,
   NO_CONTENT,
   NO_NOTES,
+  type Rotation,
 } from "./images.js";
 
 /** What is known of each image; {@link BASE} is one of them. */
@@ -37,8 +38,22 @@ export class ImageTable {
     return [BASE, ...this.#sql.all("SELECT id, status, content FROM images ORDER BY number").map(imageOf)];
   }
 
+  /** A project's backups of a server, the newest first. */
+  backups(owner: string, { instanceUuid, type }: Pick<Rotation, "instanceUuid" | "type">): readonly Image[] {
+    return this.#sql
+      .all(
+        `SELECT id, status, content FROM images WHERE content ->> '$.properties.instance_uuid' = ?
+           AND content ->> '$.properties.image_type' = 'backup' AND content ->> '$.properties.backup_type' = ?
+           AND content ->> '$.owner' = ? ORDER BY number DESC`,
+        instanceUuid,
+        type,
+        owner,
+      )
+      .map(imageOf);
+  }
+
   /** @throws {DuplicateRecord} */
-  add(id: string, facts: ImageFacts): Image {
+  add(id: string, facts: ImageFacts & Partial<ImageNotes>): Image {
     const now = this.#clock.now();
     const content = { ...NO_CONTENT, ...NO_NOTES, ...facts, createdAt: now, updatedAt: now };
     const text = JSON.stringify(content);

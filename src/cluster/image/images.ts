@@ -44,6 +44,17 @@ export interface ImageNotes {
   readonly internal: Readonly<Record<string, string>>;
   /** Ids of the stores that its bytes are in; empty: in the default one, if there are any. */
   readonly stores: readonly string[];
+  /** What becomes due when it has its bytes. */
+  readonly rotation: Rotation | null;
+}
+
+/** Which backups of a server a new one makes superfluous. */
+export interface Rotation {
+  readonly instanceUuid: string;
+  /** `daily`, `weekly`: the user's own word. */
+  readonly type: string;
+  /** The newest ones that stay, the new one among them. */
+  readonly keep: number;
 }
 
 export interface Image extends ImageFacts, ImageContent, ImageNotes {
@@ -57,7 +68,7 @@ export interface Image extends ImageFacts, ImageContent, ImageNotes {
 export const NO_CONTENT: ImageContent = { size: null, virtualSize: null, checksum: null, hash: null };
 
 /** Images of earlier releases have none. */
-export const NO_NOTES: ImageNotes = { staged: null, internal: {}, stores: [] };
+export const NO_NOTES: ImageNotes = { staged: null, internal: {}, stores: [], rotation: null };
 
 export const PLAIN: ImageFacts = {
   name: null,

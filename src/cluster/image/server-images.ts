@@ -3,12 +3,16 @@ import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
 import type { ImageStore } from "./image-store.js";
 import { sees } from "./images/find-image.js";
-import { BASE, type Image, PLAIN } from "./images.js";
+import { BASE, type Image, PLAIN, type Rotation } from "./images.js";
 
 /** What servers need of an image. */
 export interface ServerImage extends Pick<Image, "id" | "status" | "size" | "minDisk" | "minRam"> {
   /** What a server notes of it. */
   readonly noted: Readonly<Record<string, string>>;
+}
+
+interface NewBackup extends Pick<Rotation, "type" | "keep"> {
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What the Compute API asks the Image service for, in the same transaction. */
@@ -31,6 +35,26 @@ export class ServerImages {
 
   /** An image without bytes yet, which the agent will send. Returns its id. */
   addSnapshot(instance: Instance, name: string, metadata: Readonly<Record<string, string>> = {}): string {
+    return this.#add(instance, name, { image_type: "snapshot", ...metadata });
+  }
+
+  /** As a snapshot; when it has its bytes, the oldest backups of its type go, until `keep` are left. */
+  addBackup(instance: Instance, name: string, { type, keep, metadata = {} }: NewBackup): string {
+    const properties = { image_type: "backup", ...metadata, backup_type: type };
+    return this.#add(instance, name, properties, { instanceUuid: instance.uuid, type, keep });
+  }
+
+  /** All backups of a type. */
+  removeBackups({ uuid, projectId }: Instance, type: string): void {
+    this.#store.rotate(projectId, { instanceUuid: uuid, type, keep: 0 });
+  }
+
+  #add(
+    instance: Instance,
+    name: string,
+    properties: Readonly<Record<string, string>>,
+    rotation: Rotation | null = null,
+  ): string {
     const id = this.#random.uuid();
     const { disk_format, container_format, min_disk: _disk, min_ram, ...inherited } = imagePropertiesOf(instance);
     this.#store.table.add(id, {
@@ -45,12 +69,12 @@ export class ServerImages {
       properties: {
         ...inherited,
         base_image_ref: instance.imageRef,
-        image_type: "snapshot",
         instance_uuid: instance.uuid,
         user_id: instance.userId,
         owner_id: instance.projectId,
-        ...metadata,
+        ...properties,
       },
+      rotation,
     });
     return id;
   }

@@ -30,7 +30,7 @@ export interface ComputeDeps {
   readonly serviceDownTime: number;
   /** Seconds that a deleted server can be restored; 0: not at all. `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval: number;
-  readonly images: Pick<ServerImages, "find" | "addSnapshot" | "remove">;
+  readonly images: Pick<ServerImages, "find" | "addSnapshot" | "addBackup" | "removeBackups" | "remove">;
   /** `[quota]`: what projects may have that nobody has given others. */
   readonly quota: QuotaConfig;
   /** The Image API, for those who ask Nova for images. */

@@ -14,6 +14,7 @@ export const DESCRIPTION = {
   pattern: String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$`,
 };
 export const POSITIVE_INTEGER = { type: ["integer", "string"], pattern: "^0*[1-9][0-9]*$", minimum: 1, minLength: 1 };
+export const NON_NEGATIVE_INTEGER = { type: ["integer", "string"], pattern: "^[0-9]*$", minimum: 0, minLength: 1 };
 export const UUID_TEXT = { type: "string", format: "uuid" };
 export const HOSTNAME = { type: "string", minLength: 1, maxLength: 255, pattern: "^[a-zA-Z0-9-._]*$" };
 export const SHORT_HOSTNAME = {

@@ -98,6 +98,8 @@ const ACTIONS: readonly Door[] = [
   action("member", { shelve: null }),
   action("admin", { shelveOffload: null }),
   action("member", { unshelve: null }),
+  action("member", { createImage: { name: "copy" } }),
+  action("member", { createBackup: { name: "copy", backup_type: "daily", rotation: 1 } }),
   action("member", { addSecurityGroup: { name: "default" } }),
   action("member", { removeSecurityGroup: { name: "default" } }),
   action("member", { restore: null }),

@@ -14,6 +14,14 @@ test("images of the first release are there after the step to staging and member
   const id = "11111111-1111-4111-8111-111111111111";
   sql.run("INSERT INTO images (id, status, content) VALUES (?, 'active', ?)", id, JSON.stringify(content));
   const table = new ImageTable(sql, new VirtualWorld().spawn().clock);
-  expect(table.get(id)).toEqual({ id, status: "active", ...content, staged: null, internal: {}, stores: [] });
+  expect(table.get(id)).toEqual({
+    id,
+    status: "active",
+    ...content,
+    staged: null,
+    internal: {},
+    stores: [],
+    rotation: null,
+  });
   expect(table.change(id, ["active"], { status: "deactivated" })).toBe(true);
 });

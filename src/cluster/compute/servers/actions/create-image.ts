@@ -1,3 +1,6 @@
+import type { Instance } from "../../../../records/index.js";
+import type { Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { METADATA, NAME } from "../../api/schema-parts.js";
@@ -5,7 +8,7 @@ import { schemas } from "../../api/validate.js";
 import { refuseImageMetadata } from "../../quotas/request-quota.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { begin } from "./agent-action.js";
-import { requireHost, requireState, type ServerAction } from "./server-action.js";
+import { type AllowedStates, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface CreateImageBody {
   readonly createImage: { readonly name: string; readonly metadata?: Readonly<Record<string, string>> };
@@ -28,6 +31,9 @@ const SCHEMA = schemas<CreateImageBody>([
   },
 ]);
 
+/** In which servers have a disk that can be copied. */
+export const SNAPSHOT_STATES: AllowedStates = { vm: ["active", "stopped", "paused", "suspended"] };
+
 /** Spec 6.6: the image is there at once, without bytes; the agent sends them. */
 export const createImage: ServerAction = {
   name: "createImage",
@@ -37,19 +43,29 @@ export const createImage: ServerAction = {
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:create_image");
     refuseLocked(call, instance);
-    requireState(instance, "createImage", { vm: ["active", "stopped", "paused", "suspended"] });
+    requireState(instance, "createImage", SNAPSHOT_STATES);
     if (instance.imageRef === "") {
       throw badRequest("A server without a root disk of its own has nothing that an image could be made of.");
     }
     refuseImageMetadata(deps, call, metadata);
     const host = requireHost(instance);
-    begin(deps, call, instance, { taskState: "image_snapshot_pending" }, "createImage");
     const imageId = deps.images.addSnapshot(instance, name, metadata);
-    const { requestId } = call;
-    deps.bus.cast(host, "snapshot_instance", { instanceUuid: instance.uuid, imageId, requestId }, requestId);
+    askForSnapshot(deps, call, instance, { host, imageId, action: "createImage" });
     const root = call.links.self("").replace(/\/compute\/.*$/, "");
     return call.version >= 45
       ? { status: 202, body: { image_id: imageId } }
       : { status: 202, headers: { location: `${root}/image/v2/images/${imageId}` } };
   },
 };
+
+/** Has the server's host send what is on its disk into an image. */
+export function askForSnapshot(
+  deps: ComputeDeps,
+  call: Call,
+  instance: Instance,
+  { host, imageId, action }: { readonly host: string; readonly imageId: string; readonly action: string },
+): void {
+  const { requestId } = call;
+  begin(deps, call, instance, { taskState: "image_snapshot_pending" }, action);
+  deps.bus.cast(host, "snapshot_instance", { instanceUuid: instance.uuid, imageId, requestId }, requestId);
+}

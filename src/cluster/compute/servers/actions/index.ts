@@ -6,6 +6,7 @@ import { MAX_MICROVERSION } from "../../api/versions.js";
 import { addSecurityGroup, removeSecurityGroup } from "../network/security-group-actions.js";
 import { consoleActions } from "../remote-consoles.js";
 import { consoleOutput } from "./console-output.js";
+import { createBackup } from "./create-backup.js";
 import { createImage } from "./create-image.js";
 import { confirmResize, revertResize } from "./end-resize.js";
 import { evacuate } from "./evacuate.js";
@@ -51,6 +52,7 @@ const ACTIONS: readonly ServerAction[] = [
   shelveOffload,
   unshelve,
   createImage,
+  createBackup,
   addSecurityGroup,
   removeSecurityGroup,
   consoleOutput,
