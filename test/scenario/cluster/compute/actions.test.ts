@@ -222,6 +222,13 @@ describe("other actions", () => {
     expect(world.store.instances.get(instance.uuid)).toMatchObject({ locked: false, lockedReason: null });
   });
 
+  test("createImage changes nothing that a lock protects", async () => {
+    const instance = world.server("devstack1", { locked: true, projectId: world.projectId("demo") });
+    const demo = await world.token("demo");
+    expect((await world.act(instance, { "os-stop": null }, 1, demo)).status).toBe(409);
+    expect((await world.act(instance, { createImage: { name: "copy" } }, 1, demo)).status).toBe(202);
+  });
+
   test.each([
     ["There is no such action: os-dance", { "os-dance": null }],
     ["Malformed request body", {}],

@@ -6,7 +6,7 @@ import { requireMember } from "../../api/policy.js";
 import { METADATA, NAME } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { refuseImageMetadata } from "../../quotas/request-quota.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { type AllowedStates, requireHost, requireState, type ServerAction } from "./server-action.js";
 
@@ -42,7 +42,6 @@ export const createImage: ServerAction = {
     const { name, metadata } = call.body(SCHEMA).createImage;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:create_image");
-    refuseLocked(call, instance);
     requireState(instance, "createImage", SNAPSHOT_STATES);
     if (instance.imageRef === "") {
       throw badRequest("A server without a root disk of its own has nothing that an image could be made of.");
