@@ -116,8 +116,8 @@ export class Fence {
     const name = `${basename(path)}-${this.#random.hex(4)}`;
     // Written elsewhere first: to write into the own folder would make it anew.
     const written = join(this.#folder, WRITTEN, name);
-    await this.#files.write(written, text);
     try {
+      await this.#files.write(written, text, { unseen: true });
       if (!(await this.#moved(written, join(this.#own, name)))) {
         await this.#fail(written);
       }

@@ -62,6 +62,14 @@ export class VirtualDisk {
     this.#changed(path, folder, now);
   }
 
+  /** What the file holds now outlasts its writer's power. */
+  sync(path: string): void {
+    const node = this.#find(path);
+    if (node?.kind === "file") {
+      this.#unsynced.delete(node);
+    }
+  }
+
   readBytes(path: string): Uint8Array | undefined {
     const text = this.read(path);
     const node = this.#find(path);

@@ -27,11 +27,18 @@ export class VirtualFiles implements Files {
     return this.#do(path, () => this.#disk.read(path));
   }
 
-  async write(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
-    return this.#do(path, () => {
+  async write(
+    path: string,
+    text: string,
+    { mode = 0o644, unseen = false }: { readonly mode?: number; readonly unseen?: boolean } = {},
+  ): Promise<void> {
+    await this.#do(path, () => {
       this.#refuseIfFull(path, "write");
-      this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "write");
+      this.#disk.write(path, text, mode, this.#now(), "write", unseen ? this.#process.machine : undefined);
     });
+    if (unseen) {
+      this.#disk.sync(path);
+    }
   }
 
   async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {

@@ -39,9 +39,15 @@ export class NodeFiles implements Files {
     return attempt(path, "read", () => orAbsent(undefined, () => readFile(path, "utf8")));
   }
 
-  async write(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
+  async write(
+    path: string,
+    text: string,
+    { mode = 0o644, unseen = false }: { readonly mode?: number; readonly unseen?: boolean } = {},
+  ): Promise<void> {
     await attempt(path, "write", () =>
-      written(path, text, options?.mode ?? 0o644, (unfinished) => rename(unfinished, path)),
+      unseen
+        ? inFolder(path, () => writeFile(path, text, { mode, flush: true }))
+        : written(path, text, mode, (unfinished) => rename(unfinished, path)),
     );
   }
 

@@ -28,6 +28,16 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(await files.stat(`${folder}/a`)).toMatchObject({ kind: "folder" });
   });
 
+  it("write under a name that nobody sees yet, to be renamed", async () => {
+    const [waiting, path] = [`${folder}/waiting/file`, `${folder}/file`];
+    await files.write(waiting, "what a dead writer left", { unseen: true });
+    await files.write(waiting, "eins ß", { mode: 0o600, unseen: true });
+    expect(await files.list(`${folder}/waiting`)).toEqual(["file"]);
+    await files.rename(waiting, path);
+    expect(await files.read(path)).toBe("eins ß");
+    await expect(files.write(`${path}/below`, "x", { unseen: true })).rejects.toMatchObject({ code: "ENOTDIR" });
+  });
+
   it("make folders that several make at once, as agents that start together do", async () => {
     const rounds = Array.from({ length: 20 }, (_, round) => `${folder}/round${round}/agents`);
     for (const above of rounds) {
