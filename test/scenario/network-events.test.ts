@@ -71,6 +71,21 @@ describe("8.6 network-vif-plugged", () => {
     expect(await portOf(id)).toEqual(["devstack2", "ACTIVE"]);
   });
 
+  test("a live migration that came to nothing disconnects it from the destination, and is waited for again", async () => {
+    const id = await create();
+    await active(id, "devstack1");
+    faults.get("devstack1")?.set({ point: "driver.liveMigration", action: { kind: "fail" }, times: 1 });
+    await act(id, { "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
+    await cloud.serverIs(id, (server) => server?.status === "ERROR");
+    await cloud.world.advance(5_000);
+    expect(await portOf(id)).toEqual(["devstack1", "ACTIVE"]);
+    expect(cloud.store.ports.ofDevice(id).map(({ pluggedOn }) => pluggedOn)).toEqual([["devstack1"]]);
+    await act(id, { "os-resetState": { state: "active" } });
+    await act(id, { "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
+    await active(id, "devstack2");
+    expect(await portOf(id)).toEqual(["devstack2", "ACTIVE"]);
+  });
+
   test("an evacuation has it connected on the destination before the server is there", async () => {
     const id = await create();
     await active(id, "devstack1");
