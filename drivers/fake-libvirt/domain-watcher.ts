@@ -176,7 +176,7 @@ export class DomainWatcher {
     }
   }
 
-  /** Those of guests that no own operation changes: its end brings the others'. */
+  /** Reads the states of guests that no own operation changes: its end tells of the others. */
   async #statesOf(
     uuids: ReadonlySet<string>,
     own: (uuid: string) => boolean,

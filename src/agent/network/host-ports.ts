@@ -29,7 +29,7 @@ export interface HostPortsOptions {
 export class HostPorts implements GuestPorts {
   readonly events: InstanceEvents;
   readonly #options: HostPortsOptions;
-  /** Those of which a driver has said that they are connected, in the call that it was given them in. */
+  /** Ports that a driver has said are connected, in the call that it was given them in. */
   readonly #told = new WeakSet<NetworkInfo>();
 
   constructor(options: HostPortsOptions) {

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.js";
 /** The server group of what is to be placed, and where its other members are at this moment. */
 export interface GroupState {
   readonly policy: ServerGroup["policy"];
-  /** Of an anti-affinity group. */
+  /** Members of an anti-affinity group that a host may have. */
   readonly mostOnHost: number;
   /** Other members by host: there, on their way there, or still able to come back there. */
   readonly others: ReadonlyMap<string, number>;

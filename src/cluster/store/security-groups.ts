@@ -76,7 +76,7 @@ export class SecurityGroups {
       : this.#groups.many("project_id = ? ORDER BY id", projectId);
   }
 
-  /** Of that name, which several may have. */
+  /** The groups of a name, which several may have. */
   named(projectId: string, name: string): readonly SecurityGroup[] {
     return this.#groups.many("project_id = ? AND name = ? ORDER BY id", projectId, name);
   }

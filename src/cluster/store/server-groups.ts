@@ -122,7 +122,7 @@ export class ServerGroups {
     return found;
   }
 
-  /** Of each member; what the scheduler and the late check of the policy go by. */
+  /** Where each member is: the scheduler and the late check of the policy go by this. */
   places(groupId: number): readonly MemberPlaces[] {
     const { sql } = this.#context;
     const moves = new Map<string, string[]>();

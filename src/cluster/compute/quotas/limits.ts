@@ -31,7 +31,7 @@ const USED: readonly (readonly [shown: string, resource: Resource])[] = [
   ["totalServerGroupsUsed", "server_groups"],
 ];
 
-/** Whoever has a token may know; `tenant_id` is for administrators, also where it names their own project. */
+/** Everybody with a token may know; `tenant_id` is for administrators, also where it names their own project. */
 export function limits(deps: ComputeDeps, call: Call): Answer {
   const { version, query, credentials } = call;
   call.checkQuery(LIMITS_QUERY);

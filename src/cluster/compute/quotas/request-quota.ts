@@ -21,7 +21,7 @@ export function refuseMetadata(deps: QuotaDeps, call: Call, metadata: Readonly<R
   }
 }
 
-/** Of an image that is made of a server; until 2.38 Nova counts it. @throws {Fault} 403 */
+/** Counts the metadata of an image that is made of a server, which Nova does until 2.38. @throws {Fault} 403 */
 export function refuseImageMetadata(
   deps: QuotaDeps,
   call: Call,

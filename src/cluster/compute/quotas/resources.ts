@@ -13,15 +13,15 @@ export const RESOURCES = [...ALWAYS, ...OF_GROUPS, ...FILES, ...NETWORK] as cons
 
 export type Resource = (typeof RESOURCES)[number];
 
-/** Of these a project's users have no limits of their own. */
+/** A project's users have no limits of their own of these. */
 export const PER_PROJECT: readonly string[] = ["fixed_ips", "floating_ips"];
 
-/** Those that quota sets and limits show, and quota sets take. */
+/** Quota sets and limits show these, and quota sets take them. */
 export function shownResources(version: number): readonly Resource[] {
   return [...ALWAYS, ...OF_GROUPS, ...(version < 57 ? FILES : []), ...(version < 36 ? NETWORK : [])];
 }
 
-/** Those of quota classes: Nova took longer to leave out networks, and forgot server groups before that. */
+/** Quota classes have these: Nova took longer to leave out networks, and forgot server groups before that. */
 export function shownOfClasses(version: number): readonly Resource[] {
   return [...ALWAYS, ...(version < 50 ? NETWORK : OF_GROUPS), ...(version < 57 ? FILES : [])];
 }

@@ -7,7 +7,7 @@ import { type ServerUsage, serverUsage } from "./usage.js";
 
 type QuotaDeps = Pick<ComputeDeps, "store" | "quota">;
 
-/** Whose servers count. */
+/** The project and the user that servers are counted of. */
 interface Owner {
   readonly projectId: string;
   readonly userId: string;

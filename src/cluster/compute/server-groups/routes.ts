@@ -19,7 +19,7 @@ export const SERVER_GROUP_ROUTES: readonly ComputeRoute[] = [
 
 const policy = (what: string): string => `os_compute_api:os-server-groups:${what}`;
 
-/** Those of the project. An administrator gets all with `all_projects`, which means nothing from others. */
+/** Lists the groups of the project. An administrator gets all with `all_projects`, which means nothing from others. */
 function list({ store }: ComputeDeps, call: Call): Answer {
   call.checkQuery(LIST);
   requireReader(call, policy("index"));

@@ -36,7 +36,7 @@ export class NetworkCall {
     return this.caller.roles.includes("admin");
   }
 
-  /** Whose things are listed; undefined: everybody's. */
+  /** The project that a list is about; undefined: every project. */
   get listedProject(): string | undefined {
     return this.isAdmin ? undefined : (this.caller.projectId ?? "");
   }

@@ -12,7 +12,7 @@ const OTHERS = ["fields", "limit", "marker", "page_reverse", "sort_key", "sort_d
 const TAGS = ["tags", "tags-any", "not-tags", "not-tags-any"];
 
 /**
- * Those attributes of a record that are asked for.
+ * Shows the attributes of a record that are asked for.
  * @param fields their names; empty: all
  */
 export function view<T>(

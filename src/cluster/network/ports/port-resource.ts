@@ -23,7 +23,7 @@ export const PORTS: Resource<Port> = {
   remove: ({ store }, { uuid }) => store.ports.destroy(uuid),
 };
 
-/** Those of a server are found without looking at all others. */
+/** The ports of a server are found without a look at all others. */
 function listed({ store, query, listedProject }: NetworkCall): readonly Port[] {
   const devices = query.all("device_id").filter((id) => id !== "");
   if (devices.length === 0) {

@@ -40,7 +40,7 @@ export const SECURITY_GROUPS: Resource<SecurityGroup> = {
   remove: ({ store, isAdmin }, group) => removeGroup(store, group, isAdmin),
 };
 
-/** Who looks at groups finds the one that the own project has; as in Neutron, administrators' lists make no other's. */
+/** A list of groups has the default one of the caller's project; as in Neutron, administrators' lists make no other's. */
 export function ensureOwnDefault({ store, caller, query }: Pick<NetworkCall, "store" | "caller" | "query">): void {
   const asked = query.get("project_id") ?? query.get("tenant_id");
   if (caller.projectId !== null && (asked === undefined || asked === caller.projectId)) {

@@ -47,7 +47,7 @@ export function protocolOf(value: unknown, ethertype: "IPv4" | "IPv6"): string |
         "and integer representations [0 to 255] are supported.",
     );
   }
-  // Of old, `icmp` is ICMPv6 where the rule is for IPv6.
+  // The old word `icmp` is ICMPv6 where the rule is for IPv6.
   if (ethertype === "IPv4" && IPV6_ONLY.includes(number)) {
     const message = `Invalid ethertype ${ethertype} for protocol ${text}.`;
     throw new NetworkFault(400, "SecurityGroupEthertypeConflictWithProtocol", message);
