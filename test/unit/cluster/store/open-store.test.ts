@@ -48,9 +48,12 @@ describe("the file", () => {
     addInstance(before, uuidOf(1), { taskState: "powering-on", taskRequestId: "req-a" });
     for (const undo of [
       "DROP VIEW bound_ports",
-      ...["instances_deleted_release_ports", "instances_not_built_release_ports", "instances_moved_unplug_ports"].map(
-        (name) => `DROP TRIGGER ${name}`,
-      ),
+      ...[
+        "instances_deleted_release_ports",
+        "instances_not_built_release_ports",
+        "instances_moved_unplug_ports",
+        "moves_given_up_unplug_ports",
+      ].map((name) => `DROP TRIGGER ${name}`),
       ...["ports", "next_address", "security_group_rules", "security_groups"].map((name) => `DROP TABLE ${name}`),
       "ALTER TABLE instances DROP COLUMN task_request_id",
       "ALTER TABLE instances DROP COLUMN delete_request_id",
