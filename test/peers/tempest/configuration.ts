@@ -101,6 +101,8 @@ export function configuration({ work, authUrl, username, password, project }: Te
     placement: { region: "RegionOne", max_microversion: "1.39" },
     // Nothing is fetched from a network; the address is a word that tests pass on.
     image: {
+      // A snapshot is often whole before a test that waits to see it saving looks: it gives up in good time.
+      build_timeout: 30,
       region: "RegionOne",
       http_image: `${work}/image.img`,
       container_formats: "bare",
