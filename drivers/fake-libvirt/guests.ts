@@ -112,6 +112,7 @@ export class Guests {
         cpuModel: config.cpuModel,
         now: context.clock.now(),
       });
+    await files.writeConfigDrive(instance);
     const define = (assigned: readonly AssignedDevice[]) => store.define({ ...domainWith(assigned), awaited }, state);
     if (allocations) {
       const others = async () => (await store.all()).filter(({ uuid }) => uuid !== instance.uuid);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Files, Random } from "../../src/virt/index.js";
+import { configDriveFiles, type Files, type Instance, type Random } from "../../src/virt/index.js";
 import { UUID } from "./domain.js";
 
 const GIB = 1024 ** 3;
@@ -9,6 +9,9 @@ const TOKEN_PREFIX = ".shared-storage-";
 const TOKEN = new RegExp(`^${TOKEN_PREFIX.replace(".", "\\.")}[0-9a-f]{16}$`);
 
 const DISK = /^disk(\.(eph\d+|swap))?$/;
+
+/** Beside the disks, gone with them. */
+const CONFIG_DRIVE = "disk.config";
 
 /** A disk that a guest is to have. */
 export interface WantedDisk {
@@ -76,6 +79,18 @@ export class InstanceFiles {
       // What went wrong first is what the caller must hear of.
       await undo().catch(() => {});
       throw error;
+    }
+  }
+
+  /** Makes the instance's config drive anew, a folder with what a real one has; an instance without one gets none. */
+  async writeConfigDrive(instance: Instance): Promise<void> {
+    if (!instance.configDrive) {
+      return;
+    }
+    const drive = this.disk(instance.uuid, CONFIG_DRIVE);
+    await this.#files.remove(drive);
+    for (const { path, bytes } of configDriveFiles(instance)) {
+      await this.#files.writeBytes(join(drive, path), all(bytes));
     }
   }
 
@@ -161,6 +176,10 @@ export class InstanceFiles {
       await this.#files.remove(this.disk(uuid, name));
     }
   }
+}
+
+async function* all(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 const isName = (name: unknown): name is string => typeof name === "string" && TOKEN.test(name);

@@ -1,10 +1,10 @@
-import { BuildAbortException, type Instance } from "../../src/virt/index.js";
+import { BuildAbortException, configDriveMetadata, type Instance } from "../../src/virt/index.js";
 import { atLeast, CONFIG_DRIVE_OBJECTS } from "./client/api-version.js";
 
 /**
  * The instance's config drive as Ironic makes an image of: an object instead of the image itself, which needs no tool on
  * this host. Undefined: the instance has none.
- * @throws {BuildAbortException} Ironic is too old for it.
+ * @throws {BuildAbortException} Ironic is too old for it, or such an object cannot hold what the instance is to have.
  */
 export function configDrive(instance: Instance, version: string): unknown {
   if (!instance.configDrive) {
@@ -15,16 +15,13 @@ export function configDrive(instance: Instance, version: string): unknown {
       `instance ${instance.uuid} wants a config drive, for which Ironic must offer API version ${CONFIG_DRIVE_OBJECTS}, but it offers ${version}`,
     );
   }
+  if (instance.injectedFiles.length > 0) {
+    throw new BuildAbortException(
+      `instance ${instance.uuid} wants ${instance.injectedFiles.length} files (personality) on its config drive, but Ironic makes config drives of metadata and user data only; give them in user data (write_files of cloud-init)`,
+    );
+  }
   return {
-    meta_data: {
-      uuid: instance.uuid,
-      name: instance.displayName,
-      hostname: instance.hostname,
-      project_id: instance.projectId,
-      launch_index: instance.launchIndex,
-      availability_zone: instance.availabilityZone,
-      meta: instance.metadata,
-    },
+    meta_data: configDriveMetadata(instance),
     ...(instance.userData === null ? {} : { user_data: userDataOf(instance.userData) }),
   };
 }

@@ -5,6 +5,7 @@ export * from "./flavor.js";
 export * from "./guest-diagnostics.js";
 export * from "./hypervisor-guest.js";
 export * from "./image-properties.js";
+export * from "./injected-file.js";
 export * from "./instance.js";
 export * from "./migration.js";
 export * from "./release.js";

@@ -21,6 +21,7 @@ import {
   without,
 } from "./field.js";
 import { FLAVOR, FLAVOR_AMOUNTS, flavorColumns } from "./flavor.js";
+import { INJECTED_FILE } from "./injected-file.js";
 import { MIGRATION_CONTEXT } from "./migration.js";
 
 export const VM_STATES = [
@@ -166,6 +167,8 @@ export const INSTANCE = {
   autoDiskConfig: no,
   /** Base64, as the user gave it. */
   userData: withDefault(nullable(text(LONG)), null),
+  /** Files that the guest is to begin with (`personality`), in the order in which its user gave them. */
+  injectedFiles: withDefault(listOf(object(INJECTED_FILE)), []),
   tags: withDefault(listOf(text()), []),
   locked: no,
   lockedReason: textOrNull,

@@ -25,6 +25,7 @@ export { type Stream, type StreamAddress, StreamFailure, type Streams } from "..
 export type { CancelTimer, Timers } from "../runtime/timers.js";
 export { type Bytes, bytesIn, bytesOf, textIn } from "../runtime/transfers.js";
 export * from "./capabilities.js";
+export * from "./config-drive.js";
 export * from "./config-schema.js";
 export * from "./context.js";
 export * from "./driver.js";

@@ -6,6 +6,7 @@ export type {
   AssignedResource,
   Flavor,
   GuestDiagnostics,
+  InjectedFile,
   Instance,
   Migration,
   MigrationContext,

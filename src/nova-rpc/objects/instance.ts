@@ -1,4 +1,11 @@
-import { FLAVOR_AMOUNTS, type Flavor, type Instance, type PowerState, type VmState } from "../../records/index.js";
+import {
+  FLAVOR_AMOUNTS,
+  type Flavor,
+  type InjectedFile,
+  type Instance,
+  type PowerState,
+  type VmState,
+} from "../../records/index.js";
 import {
   code,
   deletedId,
@@ -71,6 +78,8 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     accessIpV6: nullable(text()),
     autoDiskConfig: flag(false),
     userData: nullable(text()),
+    // They are in the messages that build a server, and nowhere afterwards.
+    injectedFiles: unknownToNova<readonly InjectedFile[]>(() => []),
     tags: readOnly<readonly string[]>({
       read: (value) => (isRecord(value) ? listedObjects(value, "TagList").map(tagName) : []),
       write: null,

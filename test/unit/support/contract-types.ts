@@ -9,6 +9,7 @@ import {
   MEMORY_DIAGNOSTICS,
   NIC_DIAGNOSTICS,
 } from "../../../src/records/guest-diagnostics.js";
+import { INJECTED_FILE } from "../../../src/records/injected-file.js";
 import { INSTANCE, TASK_STATES, VM_STATES } from "../../../src/records/instance.js";
 import { MIGRATION, MIGRATION_CONTEXT } from "../../../src/records/migration.js";
 import { POWER_STATES } from "../../../src/virt/index.js";
@@ -108,6 +109,12 @@ interface RecordShape {
 /** Their types are made of descriptions of their fields, which stand in constants. */
 const RECORDS: readonly (RecordShape & { readonly module: string })[] = [
   { name: "Instance", module: "instance.ts", fields: INSTANCE, comment: "A server, as Nova's `instances` has it." },
+  {
+    name: "InjectedFile",
+    module: "injected-file.ts",
+    fields: INJECTED_FILE,
+    comment: "A file that a guest is to begin with.",
+  },
   { name: "Flavor", module: "flavor.ts", fields: FLAVOR, comment: "A flavor, or the copy of one in an instance." },
   { name: "Migration", module: "migration.ts", fields: MIGRATION, comment: "A move, as Nova's `migrations` has it." },
   {

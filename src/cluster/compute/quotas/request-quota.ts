@@ -1,4 +1,4 @@
-import type { ServerGroup } from "../../../records/index.js";
+import type { InjectedFile, ServerGroup } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { Fault } from "../api/fault.js";
@@ -32,22 +32,17 @@ export function refuseImageMetadata(
   }
 }
 
-interface InjectedFile {
-  readonly path?: string;
-  readonly contents?: string;
-}
-
 /** Files that a guest begins with, of APIs before 2.57. @throws {Fault} 403 */
 export function refuseFiles(deps: QuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
   if (isOver(limitFor(deps, call, "injected_files"), files.length)) {
     throw new Fault(403, "Personality file limit exceeded");
   }
   const paths = limitFor(deps, call, "injected_file_path_bytes");
-  if (files.some(({ path = "" }) => isOver(paths, path.length))) {
+  if (files.some(({ path }) => isOver(paths, path.length))) {
     throw new Fault(403, `Personality file path exceeds maximum ${paths}`);
   }
   const contents = limitFor(deps, call, "injected_file_content_bytes");
-  if (files.some((file) => isOver(contents, Buffer.from(file.contents ?? "", "base64").length))) {
+  if (files.some((file) => isOver(contents, Buffer.from(file.contents, "base64").length))) {
     throw new Fault(403, `Personality file content exceeds maximum ${contents}`);
   }
 }

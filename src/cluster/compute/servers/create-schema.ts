@@ -1,3 +1,4 @@
+import type { InjectedFile } from "../../../records/index.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
@@ -38,7 +39,7 @@ export interface CreateBody {
     readonly host?: string;
     readonly hypervisor_hostname?: string;
     readonly hostname?: string;
-    readonly personality?: readonly { readonly path?: string; readonly contents?: string }[];
+    readonly personality?: readonly InjectedFile[];
   };
   readonly "os:scheduler_hints"?: SchedulerHints;
   readonly "OS-SCH-HNT:scheduler_hints"?: SchedulerHints;
@@ -112,13 +113,14 @@ const BASE: Readonly<Record<string, Schema>> = {
   user_data: { type: "string", format: "base64", maxLength: 65_535 },
 };
 
-/** Files that a guest is to begin with, which no driver here gives it. */
+/** Files that a guest is to begin with. Nova's own schema requires neither member, and its API then fails for want of it. */
 export const PERSONALITY = {
   personality: {
     type: "array",
     items: {
       type: "object",
-      properties: { path: { type: "string" }, contents: { type: "string", format: "base64" } },
+      properties: { path: { type: "string", maxLength: 255 }, contents: { type: "string", format: "base64" } },
+      required: ["path", "contents"],
       additionalProperties: false,
     },
   },

@@ -5,6 +5,7 @@ import { conductorTables } from "./conductor-tables.js";
 import { hostEpochs } from "./host-epochs.js";
 import { hostMappingRules } from "./host-mapping-rules.js";
 import { hotLookups } from "./hot-lookups.js";
+import { injectedFiles } from "./injected-files.js";
 import { listIndexes } from "./list-indexes.js";
 import { networkTables } from "./network-tables.js";
 import { portMoves } from "./port-moves.js";
@@ -28,4 +29,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 11, name: "server groups and their members", sql: serverGroups },
   { version: 12, name: "quotas", sql: quotas },
   { version: 13, name: "ports of servers that move", sql: portMoves },
+  { version: 14, name: "files that servers begin with", sql: injectedFiles },
 ];

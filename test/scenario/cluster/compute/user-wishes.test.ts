@@ -21,6 +21,45 @@ async function shown(uuid: unknown) {
   return [server.accessIPv4, server.accessIPv6, server["OS-DCF:diskConfig"]];
 }
 
+const MOTD = { path: "/etc/motd", contents: Buffer.from("hello").toString("base64") };
+
+describe("files that a server begins with", () => {
+  const files = (uuid: unknown) =>
+    (world.store.requests.buildRequest(String(uuid))?.instance ?? world.store.instances.get(String(uuid)))
+      ?.injectedFiles;
+
+  test("are kept from the request on, and are those of the last rebuild", async () => {
+    const made = await create({ personality: [MOTD, { ...MOTD, path: "/etc/issue" }] });
+    expect(files(made.json("server", "id"))).toEqual([MOTD, { ...MOTD, path: "/etc/issue" }]);
+    const { uuid } = world.server("devstack1");
+    const rebuild = (body: object, version: number) =>
+      world.ask({
+        method: "POST",
+        url: `${SERVERS}/${uuid}/action`,
+        version,
+        body: { rebuild: { imageRef: CIRROS, ...body } },
+      });
+    expect((await rebuild({ personality: [MOTD] }, 56)).status).toBe(202);
+    expect(files(uuid)).toEqual([MOTD]);
+    world.store.instances.save(uuid, { taskState: null, vmState: "active" });
+    expect((await rebuild({}, 57)).status).toBe(202);
+    expect(files(uuid)).toEqual([]);
+  });
+
+  test.each([
+    [{ path: "/etc/motd" }, 1],
+    [{ contents: MOTD.contents }, 1],
+    [{ ...MOTD, contents: "not base64!" }, 1],
+    [{ ...MOTD, path: "x".repeat(256) }, 1],
+    [MOTD, 57],
+  ])("%j at 2.%i is refused", async (file, version) => {
+    const server = { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none", personality: [file] };
+    const { networks: _none, ...old } = server;
+    const body = { server: version < 37 ? old : server };
+    expect((await world.ask({ method: "POST", url: SERVERS, body, version })).status).toBe(400);
+  });
+});
+
 describe("addresses and the disk as the user wants them", () => {
   test("are kept from the request on, and shown", async () => {
     const wishes = { accessIPv4: "192.0.2.1", accessIPv6: "2001:DB8:0::7", "OS-DCF:diskConfig": "AUTO" };

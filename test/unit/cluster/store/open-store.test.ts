@@ -63,7 +63,7 @@ describe("the file", () => {
       "DROP TABLE quota_classes",
       "DROP TABLE server_group_members",
       "DROP TABLE server_groups",
-      ...["key_data", "access_ip_v4", "access_ip_v6", "auto_disk_config"].map(
+      ...["key_data", "access_ip_v4", "access_ip_v6", "auto_disk_config", "injected_files"].map(
         (column) => `ALTER TABLE instances DROP COLUMN ${column}`,
       ),
       "DROP INDEX services_by_version",

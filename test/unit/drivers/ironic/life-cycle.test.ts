@@ -66,6 +66,24 @@ describe("8.2 building", () => {
     });
   });
 
+  test("a config drive has the key of its user", async () => {
+    const { driver, ironic } = await started();
+    const instance = bareMetal(NODE, { configDrive: true, keyName: "mine", keyData: "ssh-rsa AAAA" });
+    await driver.prepareForSpawn(instance);
+    await driver.spawn(instance, spawnOptions());
+    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({
+      configdrive: { meta_data: { public_keys: { mine: "ssh-rsa AAAA" } } },
+    });
+  });
+
+  test("files that no such config drive can hold abort the build", async () => {
+    const { driver } = await started();
+    const injectedFiles = [{ path: "/etc/motd", contents: "aGk=" }];
+    const instance = bareMetal(NODE, { configDrive: true, injectedFiles });
+    await driver.prepareForSpawn(instance);
+    await expect(driver.spawn(instance, spawnOptions())).rejects.toThrow(/wants 1 files \(personality\)/);
+  });
+
   test.each([
     [
       "a validation that fails",

@@ -1,5 +1,6 @@
 import {
   cpuRequest,
+  type InjectedFile,
   type Instance,
   type InstanceChanges,
   imagePropertiesOf,
@@ -44,7 +45,7 @@ interface RebuildBody {
     readonly user_data?: string | null;
     readonly trusted_image_certificates?: readonly string[] | null;
     readonly hostname?: string;
-    readonly personality?: readonly { readonly path?: string; readonly contents?: string }[];
+    readonly personality?: readonly InjectedFile[];
   };
 }
 
@@ -167,6 +168,7 @@ function changes(wanted: RebuildBody["rebuild"]): InstanceChanges {
     ...(wanted.description === undefined ? {} : { displayDescription: wanted.description }),
     ...(wanted.user_data === undefined ? {} : { userData: wanted.user_data }),
     ...(wanted.hostname === undefined ? {} : { hostname: wanted.hostname }),
+    injectedFiles: wanted.personality ?? [],
     ...wishedChanges(wanted),
   };
 }

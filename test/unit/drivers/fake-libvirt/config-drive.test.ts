@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import { instanceOf, UUID } from "../../virt/fixtures.js";
+import { DESTROY, LABS, type Lab, SPAWN } from "./fixtures.js";
+
+const file = (name: string) => ({ path: `/etc/${name}`, contents: Buffer.from(name).toString("base64") });
+const vm = instanceOf({ configDrive: true, injectedFiles: [file("one"), file("two")] });
+
+describe.each(LABS)("8.15 config drives of fake-libvirt on %s", (_, newLab) => {
+  let lab: Lab;
+  let host: DriverHost;
+  const drive = (path: string) =>
+    lab.files.readIfPresent(`${lab.folder}/hypervisors/devstack1/instances/${UUID}/disk.config/openstack/${path}`);
+
+  beforeEach(async () => {
+    lab = await newLab();
+    host = await lab.connect();
+  });
+  afterEach(() => lab.close());
+
+  test("lie beside the disks, and go with them", async () => {
+    await host.spawn(vm, SPAWN);
+    expect(JSON.parse((await drive("latest/meta_data.json")) ?? "{}")).toMatchObject({ uuid: UUID });
+    expect(await drive("content/0001")).toBe("two");
+    await host.destroy(vm, DESTROY);
+    expect(await drive("latest/meta_data.json")).toBeUndefined();
+  });
+
+  test("are made anew with what the instance has by then", async () => {
+    await host.spawn(vm, SPAWN);
+    await lab.files.remove(`${lab.folder}/hypervisors/devstack1/domains/${UUID}.xml`);
+    await host.reboot({ ...vm, injectedFiles: [file("three")] }, "HARD");
+    expect([await drive("content/0000"), await drive("content/0001")]).toEqual(["three", undefined]);
+  });
+
+  test("an instance that wants none has none", async () => {
+    await host.spawn({ ...vm, configDrive: false }, SPAWN);
+    expect(await drive("latest/meta_data.json")).toBeUndefined();
+  });
+});
