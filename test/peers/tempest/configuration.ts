@@ -108,7 +108,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
       container_formats: "bare",
       disk_formats: "qcow2,raw",
     },
-    "image-feature-enabled": { api_v2: true, import_image: true, os_glance_reserved: false },
+    "image-feature-enabled": { api_v2: true, import_image: true, os_glance_reserved: true },
     validation: { run_validation: false },
     scenario: { img_file: `${work}/image.img`, img_disk_format: "raw" },
   };
