@@ -24,6 +24,8 @@ export interface ClusterPlacement {
   }>;
 }
 
+const MOUNT = "/placement";
+
 /** Stands for the Placement of this process; nothing is looked up. */
 const IN_PROCESS = "http://placement.in-process";
 
@@ -35,8 +37,10 @@ export function embeddedPlacement(options: {
   /** For agents. */
   readonly agentToken: ReturnType<typeof sharedServiceToken>;
   readonly rootUrl: () => string;
+  /** Sees what the conductor and the scheduler ask, which comes through no door. */
+  readonly watched: (mount: string, handler: ServiceHandler) => ServiceHandler;
 }): ClusterPlacement {
-  const { runtime, store, identity, agentToken, rootUrl } = options;
+  const { runtime, store, identity, agentToken, rootUrl, watched } = options;
   const service = createPlacement({
     clock: runtime.clock,
     random: runtime.random,
@@ -52,7 +56,7 @@ export function embeddedPlacement(options: {
     },
   });
   return {
-    http: inProcessHttp(IN_PROCESS, service.handle, new Turns(runtime)),
+    http: inProcessHttp(IN_PROCESS, watched(MOUNT, service.handle), new Turns(runtime)),
     access: new CachedAccess(runtime.clock, async () => {
       const issued = identity.issueServiceToken("nova");
       return {
@@ -61,8 +65,8 @@ export function embeddedPlacement(options: {
         expiresAt: issued.expiresAt,
       };
     }),
-    services: { "/placement": service.handle },
-    agentAccess: async (origin) => ({ endpoint: `${origin}/placement`, ...agentToken() }),
+    services: { [MOUNT]: service.handle },
+    agentAccess: async (origin) => ({ endpoint: `${origin}${MOUNT}`, ...agentToken() }),
   };
 }
 

@@ -27,6 +27,8 @@ import { ensureJoinToken } from "./local/join-token.js";
 import { type ClusterInfo, clientEnvironment, type StateDir } from "./local/state-dir.js";
 import { ensureUsable } from "./local/usable-state-dir.js";
 import { type OutsideDoor, openOutsideDoor } from "./outside-door.js";
+import { requestLog } from "./request-log/request-log.js";
+import { type RequestListener, RequestWatch } from "./request-log/watched-requests.js";
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
@@ -60,6 +62,10 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly placement?: PlacementAccess;
   /** Hears of each agent that takes or leaves a host. */
   readonly onHolder?: HolderListener;
+  /** Hears of every request to the services, of conductor and scheduler to Placement, too. */
+  readonly onRequest?: RequestListener;
+  /** Writes a line for each request to the log. */
+  readonly logRequests?: boolean;
   /** What starts and ends the agents' processes, if this process knows. */
   readonly supervisor?: HostSupervisor;
 }
@@ -112,9 +118,13 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   opened.add(() => ironic.stop());
   const agentToken = sharedServiceToken(identity, clock, "nova");
   let url = "";
+  const watch = new RequestWatch(clock, [
+    ...(options.logRequests ? [requestLog(logger, identity.validate)] : []),
+    ...(options.onRequest ? [options.onRequest] : []),
+  ]);
   const placement = options.placement
     ? outsidePlacement(runtime, options.placement)
-    : embeddedPlacement({ runtime, store, identity, agentToken, rootUrl: () => url });
+    : embeddedPlacement({ runtime, store, identity, agentToken, rootUrl: () => url, watched: watch.service });
   const reports = new ReportClient({
     http: placement.http,
     access: placement.access,
@@ -189,10 +199,10 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
 
   const mounted = { ...apis.services, "/baremetal": ironic.handle, ...placement.services };
   const guarded = withAccessRules(mounted, identity.accessRules);
-  const doors = { services: guarded, sockets: conductor.sockets, refuse: openstackError };
-  const listener = await runtime.servers.listen({ port: options.port, ...doors });
+  const doors = { services: guarded, sockets: conductor.sockets, refuse: watch.refusals(openstackError) };
+  const listener = await runtime.servers.listen({ port: options.port, ...doors, services: watch.all(guarded) });
   opened.add(() => listener.close());
-  const outside = options.outside && (await openOutsideDoor(options.outside, doors, runtime));
+  const outside = options.outside && (await openOutsideDoor(options.outside, doors, runtime, watch.service));
   opened.add(async () => outside?.close());
   opened.add(() => conductor.stop());
   url = listener.url;

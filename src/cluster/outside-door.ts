@@ -1,5 +1,6 @@
 import type { Runtime } from "../runtime/runtime.js";
 import { AddressInUse, type ListenOptions, type ServerTls } from "../runtime/server.js";
+import type { ServiceHandler } from "../runtime/service.js";
 import { onlyForKnownHosts } from "./http/known-hosts.js";
 import { newRequestId } from "./http/request-id.js";
 
@@ -21,15 +22,22 @@ export interface OutsideDoor {
   readonly cacert: string | null;
 }
 
-/** Serves on it what is served on loopback. @throws {AddressInUse} @throws {AddressUnusable} */
+/**
+ * Serves on it what is served on loopback.
+ * @param watched sees the requests of each service. @throws {AddressInUse} @throws {AddressUnusable}
+ */
 export async function openOutsideDoor(
   { address, port, lastPort, tls, host, names }: OutsideDoor,
   { services, ...doors }: Pick<ListenOptions, "services" | "sockets" | "refuse">,
   { servers, random }: Pick<Runtime, "servers" | "random">,
+  watched: (mount: string, handler: ServiceHandler) => ServiceHandler,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const guarded = Object.entries(services).map(([mount, handler]) => [
     mount,
-    onlyForKnownHosts(handler, names, () => newRequestId(random), "of its certificate"),
+    watched(
+      mount,
+      onlyForKnownHosts(handler, names, () => newRequestId(random), "of its certificate"),
+    ),
   ]);
   const listen = (port: number) =>
     servers.listen({ address, port, services: Object.fromEntries(guarded), ...doors, ...(tls && { tls }) });

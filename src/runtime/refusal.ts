@@ -7,6 +7,9 @@ export interface Refusal {
   readonly reason: string;
   /** `req-<uuid>`; a failure is logged with it. */
   readonly requestId: string;
+  /** As the client wrote them; absent: what came is no request. */
+  readonly method?: string;
+  readonly target?: string;
 }
 
 /** The answer to a request that no service takes, or whose service fails, in the shape of the listener's owner. */

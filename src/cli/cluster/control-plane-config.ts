@@ -23,7 +23,17 @@ export interface ControlPlaneFlags {
 
 export type ControlPlaneConfig = Omit<
   ControlPlaneOptions,
-  "runtime" | "digests" | "keys" | "directory" | "port" | "ironicNodes" | "outside" | "onHolder" | "supervisor"
+  | "runtime"
+  | "digests"
+  | "keys"
+  | "directory"
+  | "port"
+  | "ironicNodes"
+  | "outside"
+  | "onHolder"
+  | "onRequest"
+  | "logRequests"
+  | "supervisor"
 >;
 
 /**

@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { startControlPlane } from "../../cluster/control-plane.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
@@ -11,6 +11,7 @@ import { createTerminal } from "../ui/terminal.js";
 import { untilTold } from "../ui/until-told.js";
 import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
 import { type ListenFlags, listenOptions, outsideDoor } from "./listen.js";
+import { logOptions } from "./logs/log-options.js";
 import { nodeCount } from "./node-count.js";
 import { parentSupervisor } from "./parent-supervisor.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
@@ -31,9 +32,8 @@ export function controlPlaneCommand(): Command {
     .addOption(serviceDeletePolicy())
     .addOption(listenOptions.listen())
     .addOption(listenOptions.withoutTls())
-    .addOption(
-      new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
-    )
+    .addOption(logOptions.requests())
+    .addOption(logOptions.format("of the log on standard error").default("pretty"))
     .action(serve);
 }
 
@@ -44,6 +44,7 @@ interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFlags {
   readonly port?: number;
   readonly ironic: number;
   readonly logFormat: "pretty" | "json";
+  readonly logRequests?: true;
 }
 
 async function serve(options: ControlPlaneCommandOptions): Promise<void> {
@@ -68,6 +69,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     ironicNodes: options.ironic,
     ...(outside && { outside }),
     ...config,
+    logRequests: options.logRequests === true,
     onHolder: (host, pid) => tellParent({ type: "host", host, pid }),
     ...(supervisor === undefined ? {} : { supervisor }),
   });

@@ -11,6 +11,7 @@ import { createLogger } from "../ui/create-logger.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
 import { untilTold } from "../ui/until-told.js";
+import { logOptions } from "./logs/log-options.js";
 
 interface PlacementCommandOptions {
   readonly host: string;
@@ -19,6 +20,8 @@ interface PlacementCommandOptions {
   readonly configFile?: string;
   readonly authStrategy?: "noauth2" | "token";
   readonly serverName: readonly string[];
+  readonly logRequests?: true;
+  readonly logFormat: "pretty" | "json";
 }
 
 export function placementCommand(): Command {
@@ -44,6 +47,8 @@ export function placementCommand(): Command {
       collect,
       [],
     )
+    .addOption(logOptions.requests())
+    .addOption(logOptions.format("of the log on standard error").default("pretty"))
     .option("--config-file <file>", "placement.conf: [api], [cors], [oslo_policy], [placement], [placement_database]")
     .action(serve);
 }
@@ -52,13 +57,15 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 
 async function serve({ host, port, database, configFile, ...options }: PlacementCommandOptions): Promise<void> {
   const told = untilTold();
-  const logger = createLogger({ level: "warn" });
+  const logRequests = options.logRequests === true;
+  const logger = createLogger({ level: logRequests ? "info" : "warn", format: options.logFormat });
   const placement = await startPlacement({
     host,
     port,
     ...(database === undefined ? {} : { database: resolve(database) }),
     ...(configFile === undefined ? {} : { configFile: resolve(configFile) }),
     ...(options.authStrategy === undefined ? {} : { authStrategy: options.authStrategy }),
+    logRequests,
     serverNames: [hostname(), ...options.serverName],
     runtime: {
       clock: nodeClock(),

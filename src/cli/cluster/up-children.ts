@@ -21,6 +21,8 @@ export interface UpOptions extends ListenFlags {
   readonly ironic: number;
   readonly driver?: string;
   readonly changeDriver?: true;
+  readonly logRequests?: true;
+  readonly logFormat?: "pretty" | "json";
   /** The hosts of a cluster file with all that each is started with, oldest release first; they stand for `hosts` and `releases`. */
   readonly named?: ReadonlyMap<string, HostSetting>;
 }
@@ -125,10 +127,11 @@ function hasReleases({ releases, named }: UpOptions): boolean {
 
 /** What every agent is started with. */
 export function agentArguments(options: UpOptions): readonly string[] {
-  const { allowResizeToSameHost, reclaimInstanceInterval, changeDriver } = options;
+  const { allowResizeToSameHost, reclaimInstanceInterval, changeDriver, logFormat } = options;
   return [
     ...(changeDriver ? ["--change-driver"] : []),
     ...(allowResizeToSameHost ? ["-o", "allow_resize_to_same_host=true"] : []),
+    ...flag("--log-format", logFormat),
     ...flag("-o", reclaimInstanceInterval && `reclaim_instance_interval=${reclaimInstanceInterval}`),
   ];
 }
@@ -188,6 +191,8 @@ export function upChildren(
       ...(mixed ? ["--disable-compute-service-check-for-ffu"] : []),
       ...flag("--reclaim-instance-interval", options.reclaimInstanceInterval),
       ...flag("--service-delete-policy", options.serviceDeletePolicy),
+      ...(options.logRequests ? ["--log-requests"] : []),
+      ...flag("--log-format", options.logFormat),
       ...(ironic > 0 ? ["--ironic", String(ironic)] : []),
       ...listenArguments(options),
     ],

@@ -29,6 +29,7 @@ import { KeptHosts } from "./kept-hosts.js";
 import { leaveOut, reopen } from "./left-out-hosts.js";
 import { linkCloudsFile } from "./link-clouds-file.js";
 import { listenOptions, listenWarnings } from "./listen.js";
+import { logOptions } from "./logs/log-options.js";
 import { nodeCount } from "./node-count.js";
 import { knownClusters, placeText } from "./place.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
@@ -86,6 +87,8 @@ export function upCommand(): Command {
     .addOption(serviceDeletePolicy())
     .option("--detach", "return when all of it serves, and leave it running; compute-cluster down stops it")
     .option("--json", "with --detach: say how to reach it as JSON")
+    .addOption(logOptions.requests())
+    .addOption(logOptions.format("of all logs (default: pretty)"))
     .addOption(listenOptions.listen())
     .addOption(listenOptions.withoutTls())
     .option(

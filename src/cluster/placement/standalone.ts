@@ -3,6 +3,8 @@ import type { Listener } from "../../runtime/server.js";
 import { onlyForKnownHosts } from "../http/known-hosts.js";
 import { openstackError } from "../http/openstack-error.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
+import { requestLog } from "../request-log/request-log.js";
+import { RequestWatch } from "../request-log/watched-requests.js";
 import { ownToken } from "./auth/own-token.js";
 import { type ConfigValues, parseConfig, placementConfig, policyRules } from "./config-file.js";
 import { createPlacement } from "./service.js";
@@ -21,6 +23,8 @@ export interface StandaloneOptions {
   readonly authStrategy?: "noauth2" | "token";
   /** Names under which clients reach it; addresses and `localhost` are known. */
   readonly serverNames?: readonly string[];
+  /** Writes a line for each request to the log. */
+  readonly logRequests?: boolean;
   readonly runtime: Pick<Runtime, "clock" | "random" | "logger" | "files" | "servers">;
 }
 
@@ -60,12 +64,14 @@ export async function startPlacement(options: StandaloneOptions) {
       ...(config.cors === undefined ? {} : { cors: config.cors }),
       ...(database === undefined ? {} : { database }),
     });
+    const watch = new RequestWatch(runtime.clock, options.logRequests ? [requestLog(runtime.logger)] : []);
     const names = [...(options.serverNames ?? []), ...(options.host === undefined ? [] : [options.host])];
+    const served = onlyForKnownHosts(placement.handle, names, () => `req-${runtime.random.uuid()}`);
     const listener = await runtime.servers.listen({
       ...(options.host === undefined ? {} : { address: options.host }),
       port: options.port,
-      refuse: openstackError,
-      services: { "": onlyForKnownHosts(placement.handle, names, () => `req-${runtime.random.uuid()}`) },
+      refuse: watch.refusals(openstackError),
+      services: watch.all({ "": served }),
     });
     return {
       url: listener.url,

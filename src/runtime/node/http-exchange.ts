@@ -66,11 +66,11 @@ export class HttpExchange {
       } else if (body === "too slow") {
         response.setHeader("connection", "close");
         const reason = "the request was not sent in time";
-        this.#send(response, this.#refuse({ status: 408, reason, requestId: newRequestId() }));
+        this.#send(response, this.#refused(request, 408, reason));
       } else if (body === "too large") {
         const reason = `the body is larger than ${this.#bodyBytes} bytes`;
         response.setHeader("connection", "close");
-        this.#send(response, this.#refuse({ status: 413, reason, requestId: newRequestId() }));
+        this.#send(response, this.#refused(request, 413, reason));
       } else {
         this.#reply(request, response, body, listenerUrl);
       }
@@ -82,7 +82,7 @@ export class HttpExchange {
     const route = this.#mounts.match(request.url ?? "/");
     if (!route) {
       const reason = "nothing is served at this path";
-      this.#send(response, this.#refuse({ status: 404, reason, requestId: newRequestId() }));
+      this.#send(response, this.#refused(request, 404, reason));
       return;
     }
     let answer: ServiceResponse | Promise<ServiceResponse>;
@@ -105,7 +105,17 @@ export class HttpExchange {
     const requestId = newRequestId();
     this.#logger.error("a request failed unexpectedly", { err: error, method: request.method, request_id: requestId });
     const reason = "an unexpected error prevented the server from answering";
-    return this.#refuse({ status: 500, reason, requestId });
+    return this.#refused(request, 500, reason, requestId);
+  }
+
+  #refused(
+    { method, url }: IncomingMessage,
+    status: number,
+    reason: string,
+    requestId = newRequestId(),
+  ): ServiceResponse {
+    const given = method === undefined || url === undefined ? {} : { method, target: url };
+    return this.#refuse({ status, reason, requestId, ...given });
   }
 
   #handle(

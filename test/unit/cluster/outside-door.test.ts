@@ -19,7 +19,7 @@ const services = { "/api": async () => ({ status: 200, headers: {}, body: "serve
 
 it("is told by its name, and answers who asks by a name of its certificate or an address", async () => {
   const world = runtime();
-  const { url } = await openOutsideDoor(DOOR, { services }, world);
+  const { url } = await openOutsideDoor(DOOR, { services }, world, (_mount, handler) => handler);
   expect(url).toBe("https://control.test:8775");
   const ask = async (host: string) => {
     const request = { method: "GET", url: "https://192.0.2.2:8775/api", headers: { host } } as const;
@@ -43,11 +43,13 @@ it("is told by its name, and answers who asks by a name of its certificate or an
 it("has the port that it had before when any will do, or another where that is taken", async () => {
   const world = runtime();
   const any = { ...DOOR, port: 0, lastPort: 4711 };
-  const first = await openOutsideDoor(any, { services }, world);
+  const first = await openOutsideDoor(any, { services }, world, (_mount, handler) => handler);
   expect(first.url).toBe("https://control.test:4711");
-  const second = await openOutsideDoor(any, { services }, world);
+  const second = await openOutsideDoor(any, { services }, world, (_mount, handler) => handler);
   expect(second.url).not.toBe(first.url);
-  await expect(openOutsideDoor({ ...DOOR, port: 4711 }, { services }, world)).rejects.toThrow("4711");
+  await expect(
+    openOutsideDoor({ ...DOOR, port: 4711 }, { services }, world, (_mount, handler) => handler),
+  ).rejects.toThrow("4711");
 });
 
 it("tells agents of Placement and Image where they came in, and clients of the door for others", async () => {

@@ -140,6 +140,8 @@ const UP_KEYS = {
   service_delete_policy: Type.Optional(
     Type.Enum([...SERVICE_DELETE_POLICIES], { description: "--service-delete-policy. Default strict." }),
   ),
+  log_requests: flag("--log-requests: a line in the control plane's log for each request."),
+  log_format: Type.Optional(Type.Enum(["pretty", "json"], { description: "--log-format. Default pretty." })),
   remove: flag("--remove: hosts that this file leaves out are removed without a question, unless they have servers."),
   change_driver: flag("--change-driver: hosts may have another driver than before, while they have no servers."),
 };

@@ -27,6 +27,8 @@ export const UP_FLAGS: readonly FlagKey[] = [
       ["allow_resize_to_same_host", "allowResizeToSameHost"],
       ["reclaim_instance_interval", "reclaimInstanceInterval"],
       ["service_delete_policy", "serviceDeletePolicy"],
+      ["log_requests", "logRequests"],
+      ["log_format", "logFormat"],
       ["ironic", "ironic"],
       ["remove", "remove"],
       ["change_driver", "changeDriver"],

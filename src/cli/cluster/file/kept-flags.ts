@@ -16,6 +16,8 @@ export type KeptFlags = Pick<
   | "allow_resize_to_same_host"
   | "reclaim_instance_interval"
   | "service_delete_policy"
+  | "log_requests"
+  | "log_format"
 >;
 
 export function flagsOf(options: UpOptions): KeptFlags {
@@ -30,6 +32,8 @@ export function flagsOf(options: UpOptions): KeptFlags {
     allow_resize_to_same_host: options.allowResizeToSameHost,
     reclaim_instance_interval: interval === undefined ? undefined : Number(interval),
     service_delete_policy: policy,
+    log_requests: options.logRequests,
+    log_format: options.logFormat,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as KeptFlags;
 }

@@ -1,0 +1,45 @@
+import type { Logger } from "../../runtime/logger.js";
+import type { ValidateToken } from "../credentials.js";
+import { withoutSecrets } from "./shown-target.js";
+import type { RequestListener } from "./watched-requests.js";
+
+/** What each service is called in the log, by its mount point. */
+const SERVICES: Readonly<Record<string, string>> = {
+  "/identity": "identity",
+  "/compute": "compute-api",
+  "/image": "image",
+  "/network": "network",
+  "/placement": "placement",
+  "/baremetal": "ironic",
+};
+
+/** The id that a caller gives what it is doing, which goes on to the services that are asked for it. */
+const CALLERS_ID = /^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Writes one line for each request: method, path, status, milliseconds, the request's own id, that of the caller, and who asked.
+ * Neither bodies nor tokens are written, nor what a query says of secrets.
+ * @param whose of a token: absent, the callers are not known
+ */
+export function requestLog(logger: Logger, whose?: ValidateToken): RequestListener {
+  return ({ mount, request, response, milliseconds }) => {
+    const { headers } = request;
+    // Who asks for a token is known by what is given.
+    const tokens = [headers["x-auth-token"], response.headers["x-subject-token"]];
+    const caller = tokens.map((token) => token && whose?.(token)).find((found) => found !== undefined && found !== "");
+    const global = headers["x-openstack-request-id"] ?? "";
+    logger.info("request", {
+      ...(mount in SERVICES ? { service: SERVICES[mount] } : {}),
+      request_id: response.headers["x-openstack-request-id"] ?? "-",
+      ...(CALLERS_ID.test(global) ? { global_request_id: global } : {}),
+      method: request.method.slice(0, LONGEST_METHOD),
+      path: withoutSecrets(mount + request.path, request.query, [...tokens, headers["x-subject-token"]]),
+      status: response.status,
+      ms: milliseconds === null ? null : Math.round(milliseconds * 10) / 10,
+      user: caller?.userName ?? "-",
+      project: caller?.projectName ?? "-",
+    });
+  };
+}
+
+const LONGEST_METHOD = 20;

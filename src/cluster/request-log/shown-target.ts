@@ -1,0 +1,41 @@
+/** Names of query parameters whose values are nobody's business. */
+const SECRET = /token|pass|secret|signature|credential|api[-_]?key|auth/i;
+
+/** Segments of a path that a token comes after, as in Identity's first versions. */
+const BEFORE_TOKEN = "tokens";
+
+/** Characters of a path and its query that are shown. */
+const LONGEST = 2_000;
+
+const HIDDEN = "****";
+
+/**
+ * A path and its query for a log.
+ * @param secrets that the request or its answer carries: they are hidden wherever they stand
+ */
+export function withoutSecrets(path: string, query: string, secrets: readonly (string | undefined)[]): string {
+  const segments = path.split("/");
+  const shown = segments.map((segment, at) => (segments[at - 1] === BEFORE_TOKEN && segment !== "" ? HIDDEN : segment));
+  const pairs = query.split("&").map((pair) => {
+    const at = pair.indexOf("=");
+    return at >= 0 && SECRET.test(decoded(pair.slice(0, at))) ? `${pair.slice(0, at)}=${HIDDEN}` : pair;
+  });
+  let target = shown.join("/") + (query === "" ? "" : `?${pairs.join("&")}`);
+  for (const secret of secrets) {
+    if (secret !== undefined && secret.length >= SHORTEST) {
+      target = target.replaceAll(secret, HIDDEN).replaceAll(encodeURIComponent(secret), HIDDEN);
+    }
+  }
+  return target.length > LONGEST ? `${target.slice(0, LONGEST)}...` : target;
+}
+
+/** Characters: what is shorter is no secret, and would be found anywhere. */
+const SHORTEST = 8;
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

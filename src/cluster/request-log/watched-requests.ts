@@ -1,0 +1,73 @@
+import type { Clock } from "../../runtime/clock.js";
+import type { Refuse } from "../../runtime/refusal.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+
+/** A request that was answered. */
+export interface AnsweredRequest {
+  /** Where its service is mounted: `/compute`; "": no service took it. */
+  readonly mount: string;
+  readonly request: Pick<ServiceRequest, "method" | "path" | "query" | "headers" | "body">;
+  readonly response: ServiceResponse;
+  /** From its arrival at the service until the answer was there; null: it came to no service, or the service failed. */
+  readonly milliseconds: number | null;
+}
+
+export type RequestListener = (answered: AnsweredRequest) => void;
+
+/** Tells listeners of each request to services; where there are none, the services are as they were. */
+export class RequestWatch {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #listeners: readonly RequestListener[];
+
+  constructor(clock: Pick<Clock, "monotonic">, listeners: readonly RequestListener[]) {
+    this.#clock = clock;
+    this.#listeners = listeners;
+  }
+
+  /** The same service. What it throws is told of by {@link refusals}, which answer in its place. */
+  readonly service = (mount: string, handler: ServiceHandler): ServiceHandler => {
+    if (this.#listeners.length === 0) {
+      return handler;
+    }
+    return (request) => {
+      const began = this.#clock.monotonic();
+      const told = (response: ServiceResponse): ServiceResponse => {
+        this.#tell({ mount, request, response, milliseconds: this.#clock.monotonic() - began });
+        return response;
+      };
+      const answer = handler(request);
+      // A service that answers at once must not take a turn of the event loop for it.
+      return answer instanceof Promise ? answer.then(told) : told(answer);
+    };
+  };
+
+  /** The same services, by their mount points. */
+  all(services: Readonly<Record<string, ServiceHandler>>): Readonly<Record<string, ServiceHandler>> {
+    return Object.fromEntries(
+      Object.entries(services).map(([mount, handler]) => [mount, this.service(mount, handler)]),
+    );
+  }
+
+  /** The same answers to what no service takes or a service fails at. */
+  refusals(refuse: Refuse): Refuse {
+    return (refusal) => {
+      const response = refuse(refusal);
+      const { method = "-", target = "-" } = refusal;
+      const at = target.indexOf("?");
+      const [path, query] = at < 0 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];
+      this.#tell({
+        mount: "",
+        request: { method, path, query, headers: {}, body: "" },
+        response,
+        milliseconds: null,
+      });
+      return response;
+    };
+  }
+
+  #tell(answered: AnsweredRequest): void {
+    for (const listener of this.#listeners) {
+      listener(answered);
+    }
+  }
+}

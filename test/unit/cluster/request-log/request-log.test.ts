@@ -1,0 +1,92 @@
+import { expect, it } from "vitest";
+import { requestLog } from "../../../../src/cluster/request-log/request-log.js";
+import { withoutSecrets } from "../../../../src/cluster/request-log/shown-target.js";
+import { RequestWatch } from "../../../../src/cluster/request-log/watched-requests.js";
+import type { ServiceRequest } from "../../../../src/runtime/service.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { ADMINISTRATOR } from "../../../fixtures/world/administrator.js";
+import { openControlPlane } from "../../../fixtures/world/control-plane.js";
+
+const TOKEN = "gAAAAA-a-token";
+
+function loggedBy(request: Partial<ServiceRequest>, answer: Readonly<Record<string, string>> = {}) {
+  const world = new VirtualWorld();
+  const { logger, clock } = world.spawn({ name: "p" });
+  const whose = (token: string) => (token === TOKEN ? ADMINISTRATOR : undefined);
+  const watch = new RequestWatch(clock, [requestLog(logger, whose)]);
+  const handler = watch.service("/compute", () => ({ status: 202, headers: answer, body: "a body" }));
+  handler({ method: "GET", path: "", query: "", headers: {}, body: "", baseUrl: "", ...request });
+  return world.logs.map(({ fields }) => fields);
+}
+
+it("a line says what was asked, how it was answered, and by whom", () => {
+  const caller = "req-00000000-0000-4000-8000-000000000001";
+  const headers = { "x-auth-token": TOKEN, "x-openstack-request-id": caller };
+  expect(
+    loggedBy({ method: "POST", path: "/v2.1/servers", query: "a=b", headers }, { "x-openstack-request-id": "req-2" }),
+  ).toEqual([
+    {
+      service: "compute-api",
+      request_id: "req-2",
+      global_request_id: caller,
+      method: "POST",
+      path: "/compute/v2.1/servers?a=b",
+      status: 202,
+      ms: 0,
+      user: "admin",
+      project: "admin",
+    },
+  ]);
+});
+
+it("who asks for a token is known by what is given, and a caller's id is taken only if it is one", () => {
+  const headers = { "x-openstack-request-id": "req-1 user=root" };
+  const [line] = loggedBy({ headers }, { "x-subject-token": TOKEN });
+  expect(line).toMatchObject({ user: "admin" });
+  expect(line).not.toHaveProperty("global_request_id");
+  expect(loggedBy({})[0]).toMatchObject({ user: "-", project: "-" });
+});
+
+it("secrets are hidden wherever they stand, and long paths are cut", () => {
+  const hidden = (path: string, query = "", secrets: string[] = []) => withoutSecrets(path, query, secrets);
+  expect(hidden("/v2.0/tokens/abc/endpoints")).toBe("/v2.0/tokens/****/endpoints");
+  expect(hidden("/v3/auth/tokens")).toBe("/v3/auth/tokens");
+  expect(hidden("/a", "limit=1&X-Auth-T%6fken=abc&password=p&adminPass=q&name=vm1")).toBe(
+    "/a?limit=1&X-Auth-T%6fken=****&password=****&adminPass=****&name=vm1",
+  );
+  expect(hidden("/a/gAAAAA==secret", "q=gAAAAA%3D%3Dsecret", ["gAAAAA==secret"])).toBe("/a/****?q=****");
+  expect(hidden("/a", "%E0%A4=1", ["short"])).toBe("/a?%E0%A4=1");
+  expect(hidden(`/${"x".repeat(5_000)}`).length).toBeLessThan(2_010);
+});
+
+it("a control plane tells of all that is asked at its doors, what it refuses and what it asks of Placement itself", async () => {
+  const world = new VirtualWorld();
+  const runtime = world.spawn({ name: "control-plane" });
+  const asked: string[] = [];
+  const { url, stop } = await world.runUntil(
+    openControlPlane({
+      runtime,
+      logRequests: true,
+      onRequest: ({ mount, request, response }) =>
+        void asked.push(`${request.method} ${mount}${request.path} ${response.status}`),
+    }),
+  );
+  const ask = (path: string) => world.runUntil(runtime.http.request({ method: "GET", url: url + path }));
+  await ask("/identity/v3");
+  await ask("/placement/resource_providers");
+  expect(asked).toEqual(["GET /identity/v3 200", "GET /placement/resource_providers 401"]);
+  expect(world.logs.filter(({ message }) => message === "request")).toHaveLength(2);
+  await world.runUntil(stop());
+});
+
+it("what no service takes is told of with what the client wrote", () => {
+  const told: unknown[] = [];
+  const watch = new RequestWatch({ monotonic: () => 0 }, [(answered) => void told.push(answered)]);
+  const answer = { status: 404, headers: {}, body: "" };
+  watch.refusals(() => answer)({ status: 404, reason: "", requestId: "req-1", method: "GET", target: "/x?y=1?z" });
+  watch.refusals(() => answer)({ status: 400, reason: "", requestId: "req-1" });
+  expect(told).toMatchObject([
+    { mount: "", request: { method: "GET", path: "/x", query: "y=1?z" }, response: answer, milliseconds: null },
+    { request: { method: "-", path: "-" } },
+  ]);
+});
