@@ -38,7 +38,20 @@ const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
 
 function operationHandler<M extends InstanceMethod>(services: AgentServices, tasks: TaskTracker, method: M) {
   const carryOut = AGENT_METHODS[method].kind === "cast" ? runCast : runOperation;
-  return (params: RequestOf<M>, asker: Asker) => tasks.run(() => carryOut(services, method, params, asker));
+  const { clock } = services.runtime;
+  return (params: RequestOf<M>, asker: Asker) =>
+    tasks.run(async () => {
+      const began = clock.monotonic();
+      try {
+        return await carryOut(services, method, params, asker);
+      } finally {
+        services.logger.info(`${method} has ended`, {
+          request_id: params.requestId,
+          instance: params.instanceUuid,
+          ms: Math.round(clock.monotonic() - began),
+        });
+      }
+    });
 }
 
 function runOperation<M extends InstanceMethod>(
