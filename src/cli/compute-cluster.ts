@@ -12,6 +12,7 @@ const COMMANDS = {
   delete: async () => (await import("./cluster/delete.js")).deleteCommand(),
   status: async () => (await import("./cluster/status.js")).statusCommand(),
   host: async () => (await import("./cluster/host/host-command.js")).hostCommand(),
+  logs: async () => (await import("./cluster/logs/logs-command.js")).logsCommand(),
   file: async () => (await import("./cluster/file/file-command.js")).fileCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),

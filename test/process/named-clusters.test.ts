@@ -33,7 +33,7 @@ describe("clusters that outlive the command that starts them", () => {
   const list = async () => JSON.parse((await run("list", "--json")).stdout) as readonly Listed[];
 
   it("are started, waited for, listed, stopped and deleted by their name", async () => {
-    const up = await run("up", "--name", "ci-7", "--hosts", "1", "--port", "0", "--detach", "--json");
+    const up = await run("up", "--name", "ci-7", "--hosts", "1", "--port", "0", "--log-requests", "--detach", "--json");
     expect(up).toMatchObject({ code: 0, stderr: "" });
     const [running] = await list();
     expect(running).toMatchObject({ name: "ci-7", state: "running", pid: expect.any(Number) });
@@ -56,9 +56,18 @@ describe("clusters that outlive the command that starts them", () => {
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("down --name ci-7") });
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("another control plane") });
 
+    const logged = await run("logs", "--name", "ci-7", "--json", "--since", "10m", "control-plane");
+    const lines = logged.stdout.trimEnd().split("\n");
+    const requests = lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
+    const asked = requests.find(({ service, user }) => service === "compute-api" && user === "admin");
+    expect(asked).toMatchObject({ source: "control-plane", message: "request", status: 200, method: "GET" });
+    const ofIt = await run("logs", "--name", "ci-7", "--request-id", asked?.request_id ?? "");
+    expect(ofIt.stdout).toMatch(/^control-plane \| .*\n$/);
+
     expect(await run("down", "--name", "ci-7")).toMatchObject({ code: 0, stdout: expect.stringContaining("stopped") });
     expect(await list()).toEqual([{ ...running, state: "stopped", pid: null }]);
     expect(await run("wait", "--name", "ci-7", "--timeout", "0")).toMatchObject({ code: 4 });
+    expect((await run("logs", "--name", "ci-7", "devstack1", "-n", "1")).stdout).not.toBe("");
     expect(await run("delete", "ci-7")).toMatchObject({ code: 0 });
     expect(await list()).toEqual([]);
   });

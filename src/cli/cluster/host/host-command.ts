@@ -3,10 +3,10 @@ import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
 import type { HostAction } from "../../../conductor/methods/session.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { createTerminal } from "../../ui/terminal.js";
+import { logsCommand } from "../logs/logs-command.js";
 import { type AddFlags, addHosts } from "./host-add.js";
 import { controlHosts } from "./host-control.js";
 import { listHosts } from "./host-list.js";
-import { type LogFlags, printLogs } from "./host-logs.js";
 import { type RemoveFlags, removeHosts } from "./host-remove.js";
 import { collectHosts, type HostFlags, InvalidHosts } from "./host-session.js";
 
@@ -65,12 +65,7 @@ export function hostCommand(): Command {
     .option("--evacuate", "have its servers rebuilt on other hosts first")
     .option("--json", "as JSON")
     .action(guarded<RemoveFlags>(removeHosts));
-  withState(command.command("logs"))
-    .argument("<host...>", "names or ranges", collectHosts)
-    .summary("what the agents of hosts have logged")
-    .option("-n, --lines <n>", "the last ones of each host", lineCount, 100)
-    .option("-f, --follow", "go on as more is logged, until Ctrl-C")
-    .action(guarded<LogFlags>(printLogs));
+  command.addCommand(logsCommand().summary("the same as compute-cluster logs"));
   return command;
 }
 
@@ -85,13 +80,6 @@ function collectOption(text: string, before: readonly string[]): readonly string
     throw new InvalidArgumentError("expected section.option=value, or option=value for [DEFAULT].");
   }
   return [...before, text];
-}
-
-function lineCount(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) {
-    throw new InvalidArgumentError("expected a number of lines.");
-  }
-  return Number(text);
 }
 
 /** Sets the exit code, and says in one line what is wrong with the hosts of the command line. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type HostOutcome, tell } from "../../../../../src/cli/cluster/host/host-control.js";
 import { hostTable } from "../../../../../src/cli/cluster/host/host-list.js";
-import { HostLogFilter } from "../../../../../src/cli/cluster/host/host-log.js";
 import { chosenHosts, collectHosts } from "../../../../../src/cli/cluster/host/host-session.js";
+import { HostLogFilter } from "../../../../../src/cli/cluster/logs/host-log-filter.js";
 import type { HostRow } from "../../../../../src/conductor/methods/hosts.js";
 
 function aRow(host: string, more: Partial<HostRow> = {}): HostRow {

@@ -1,4 +1,5 @@
 import { expandHosts } from "../../../records/host-range.js";
+import { ENTRY } from "./log-entry.js";
 
 /** Says of the lines of a pool's log, in their order, which are about one host: those that name it, alone or in a range. */
 export class HostLogFilter {
@@ -39,9 +40,6 @@ export class HostLogFilter {
     return isIn;
   }
 }
-
-/** How an entry begins, in both formats. */
-const ENTRY = /^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\{)/;
 
 /** As `rack[01-20]-node[1,3]`. */
 const RANGES = /[\w.-]+(?:\[[\d,-]+\][\w.-]*)+/g;

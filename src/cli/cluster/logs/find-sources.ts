@@ -1,0 +1,74 @@
+import { NoLocalCloud } from "../../../cluster/local/cloud-session.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { didYouMean } from "../../../runtime/did-you-mean.js";
+import type { Files } from "../../../runtime/files.js";
+import { unknownHost } from "../unknown-host.js";
+import { CONTROL_PLANE } from "../up-children.js";
+import { HostLogFilter } from "./host-log-filter.js";
+import type { LogText } from "./log-entry.js";
+import { LogFile, logStems } from "./log-file.js";
+import { LogSource } from "./log-source.js";
+
+/** Services of the control plane whose entries can be asked for alone. */
+const SERVICES = ["placement", "compute-api", "conductor", "scheduler", "identity", "image", "network", "ironic"];
+
+/** Nobody has a log of this name. */
+export class NoSuchLog extends Error {
+  override readonly name = "NoSuchLog";
+}
+
+/** What only says how `up --detach` went. */
+const STARTER = "up";
+
+/**
+ * Where the entries that are asked for are. Nothing needs to run for it.
+ * @param names hosts, `control-plane`, or a service of it; none: every log. @param accepts entries that are asked for
+ * @throws {NoLocalCloud} @throws {NoSuchLog}
+ */
+export async function findSources(
+  names: readonly string[],
+  { directory, files }: { readonly directory: StateDir; readonly files: Files },
+  accepts: (entry: LogText) => boolean,
+): Promise<{ readonly sources: readonly LogSource[]; readonly missing: readonly string[] }> {
+  const stems = await logStems(directory.logs);
+  if (stems.length === 0 && (await files.stat(directory.root)) === undefined) {
+    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
+  }
+  const whole = (stem: string) => new LogSource(stem, new LogFile(directory.logs, stem), accepts);
+  if (names.length === 0) {
+    return { sources: stems.filter((stem) => stem !== STARTER).map(whole), missing: [] };
+  }
+  const hosts = new Set(await files.list(directory.agents));
+  const pools = stems.filter((stem) => /^pool-\d+$/.test(stem) && !hosts.has(stem));
+  const sources: LogSource[] = [];
+  const missing: string[] = [];
+  for (const name of new Set(names)) {
+    if (SERVICES.includes(name) && !hosts.has(name)) {
+      const isOf = ofService(name);
+      const log = new LogFile(directory.logs, CONTROL_PLANE);
+      sources.push(new LogSource(name, log, (entry) => isOf(entry) && accepts(entry)));
+    } else if (stems.includes(name)) {
+      sources.push(whole(name));
+    } else if (name !== CONTROL_PLANE && !hosts.has(name)) {
+      const near = didYouMean(name, [CONTROL_PLANE, ...SERVICES]);
+      throw new NoSuchLog(
+        near === undefined
+          ? unknownHost(name, directory.root, [...hosts])
+          : `there is no host ${name}; did you mean ${near}?`,
+      );
+    } else if (pools.length === 0) {
+      missing.push(name);
+    }
+    for (const pool of hosts.has(name) ? pools : []) {
+      const filter = new HostLogFilter(name);
+      const isOf = ({ lines: [first = ""] }: LogText) => filter.accepts(first);
+      sources.push(new LogSource(name, new LogFile(directory.logs, pool), (entry) => isOf(entry) && accepts(entry)));
+    }
+  }
+  return { sources, missing };
+}
+
+function ofService(service: string): (entry: LogText) => boolean {
+  const said = new RegExp(` service=${service}(?: |$)|"service":"${service}"`);
+  return ({ lines: [first = ""] }) => said.test(first);
+}

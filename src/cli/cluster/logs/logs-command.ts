@@ -1,0 +1,156 @@
+import { Command, InvalidArgumentError } from "commander";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { expandHosts, HostRangeError } from "../../../records/host-range.js";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { nodeTimers } from "../../../runtime/node/node-timers.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { interruptSignal } from "../../ui/interrupt-signal.js";
+import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { findSources, NoSuchLog } from "./find-sources.js";
+import { asRecord, type LogText } from "./log-entry.js";
+import { type LogSource, merged, type NamedEntry } from "./log-source.js";
+import { parseSince } from "./since.js";
+
+interface LogFlags {
+  readonly stateDir: string;
+  readonly lines?: number;
+  readonly follow?: true;
+  readonly since?: number;
+  readonly requestId?: string;
+  readonly json?: true;
+}
+
+/** Entries of each log that are shown when nothing else is asked for. */
+const SHOWN = 100;
+/** Milliseconds between two looks for more. */
+const PAUSE = 250;
+
+/** `compute-cluster logs`, and `host logs`, which is the same. */
+export function logsCommand(): Command {
+  return new Command("logs")
+    .argument(
+      "[name...]",
+      "hosts, in ranges as devstack[1-3], control-plane, or a service of it: placement, ...",
+      names,
+      [],
+    )
+    .summary("what agents and control plane have logged, in order")
+    .description(
+      "Joins the logs of the agents and of the control plane, oldest first, whether they run or not. Of a log that hosts share, a host " +
+        "has the entries that name it. Files that a log was rotated into are read, compressed ones are not.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option(
+      "-n, --lines <n>",
+      `the last entries of each log (default: ${SHOWN}, with --since or --request-id all)`,
+      count,
+    )
+    .option("-f, --follow", "go on as more is logged, until Ctrl-C")
+    .option("--since <time>", "no older ones: 90s, 10m, 2h, 1d, or 2026-11-25T20:13:51", since)
+    .option(
+      "--request-id <id>",
+      "what was done for this request, by agents, too; up --log-requests logs the requests",
+      requestId,
+    )
+    .option("--json", "a JSON object a line")
+    .action(async (asked: readonly string[], flags: LogFlags) => {
+      const terminal = createTerminal();
+      try {
+        process.exitCode = await printLogs(asked, flags, terminal);
+      } catch (error) {
+        if (!(error instanceof NoSuchLog)) {
+          throw error;
+        }
+        terminal.complain(`compute-cluster logs: ${error.message}`);
+        process.exitCode = ExitCode.usage;
+      }
+    });
+}
+
+function names(text: string, before: readonly string[]): readonly string[] {
+  try {
+    return [...before, ...expandHosts(text)];
+  } catch (error) {
+    throw error instanceof HostRangeError ? new InvalidArgumentError(`${error.message}.`) : error;
+  }
+}
+
+function count(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new InvalidArgumentError("expected a number of entries.");
+  }
+  return Number(text);
+}
+
+function since(text: string): number {
+  const time = parseSince(text, Date.now());
+  if (time === undefined) {
+    throw new InvalidArgumentError("expected a duration, as 90s, 10m, 2h or 1d, or a time, as 2026-11-25T20:13:51.");
+  }
+  return time;
+}
+
+function requestId(text: string): string {
+  if (!/^req-[\w-]{1,100}$/.test(text)) {
+    throw new InvalidArgumentError("expected req-..., as an answer's x-openstack-request-id says.");
+  }
+  return text;
+}
+
+/** Prints what there is, and with `follow` what comes after. @returns the exit code */
+async function printLogs(asked: readonly string[], flags: LogFlags, terminal: Terminal): Promise<number> {
+  const { since: oldest = Number.NEGATIVE_INFINITY, requestId: id } = flags;
+  const accepts = ({ time, lines }: LogText): boolean =>
+    time >= oldest && (id === undefined || lines.some((line) => line.includes(id)));
+  const directory = stateDir(flags.stateDir, process.cwd());
+  const { sources, missing } = await findSources(asked, { directory, files: new NodeFiles() }, accepts);
+  for (const name of missing) {
+    terminal.complain(
+      `compute-cluster logs: ${name} has no log in ${directory.logs}: its agent logs where it was started`,
+    );
+  }
+  const print = printer(sources, flags.json === true, terminal);
+  const most = flags.lines ?? (flags.since === undefined && id === undefined ? SHOWN : undefined);
+  for await (const entry of most === undefined ? merged(sources) : lastOf(sources, most)) {
+    print(entry);
+  }
+  const signal = flags.follow === true ? interruptSignal() : AbortSignal.abort();
+  while (!signal.aborted) {
+    for await (const entry of merged(sources)) {
+      print(entry);
+    }
+    await nodeTimers()
+      .sleep(PAUSE, signal)
+      .catch(() => undefined);
+  }
+  return ExitCode.ok;
+}
+
+/** The last entries of each source, in the order of their times. */
+async function* lastOf(sources: readonly LogSource[], most: number): AsyncGenerator<NamedEntry> {
+  const all = await Promise.all(
+    sources.map(async (source) => {
+      let last: NamedEntry[] = [];
+      for await (const entries of source.newEntries()) {
+        last.push(...entries.map((entry) => ({ ...entry, source: source.name })));
+        last = most === 0 ? [] : last.slice(-most);
+      }
+      return last;
+    }),
+  );
+  yield* all.flat().toSorted((one, other) => one.time - other.time);
+}
+
+/** Says before each entry whose it is, where there are several. */
+function printer(sources: readonly LogSource[], isJson: boolean, terminal: Terminal): (entry: NamedEntry) => void {
+  if (isJson) {
+    return (entry) => terminal.print(JSON.stringify({ source: entry.source, ...asRecord(entry) }));
+  }
+  const shown = [...new Set(sources.map(({ name }) => name))];
+  const width = Math.max(0, ...shown.map((name) => name.length));
+  return ({ source, lines }) => {
+    for (const line of lines) {
+      terminal.print(shown.length > 1 ? `${terminal.colors.dim(`${source.padEnd(width)} |`)} ${line}` : line);
+    }
+  };
+}
