@@ -95,7 +95,7 @@ export class DriverCaller {
         await this.#options.permit?.(method, call.instanceUuid);
       }
       outcome = "error";
-      const result = call.check(await this.#underWay(call));
+      const result = call.check(await this.#answer(call));
       outcome = "success";
       return result;
     } catch (error) {
@@ -120,7 +120,7 @@ export class DriverCaller {
     return new Map([...this.#calls].map(([call, began]) => [call, waitText(this.#awaited(call), now - began)]));
   }
 
-  async #underWay<R>(call: DriverCall<R>): Promise<unknown> {
+  async #answer<R>(call: DriverCall<R>): Promise<unknown> {
     this.#calls.set(call, this.#doors.clock.monotonic());
     try {
       return await this.#bounded(call);
@@ -135,7 +135,7 @@ export class DriverCaller {
   }
 
   /** Runs the author's method until it settles, or until it was told to stop and the grace is over. */
-  async #bounded<R>(call: DriverCall<R>): Promise<unknown> {
+  #bounded<R>(call: DriverCall<R>): Promise<unknown> {
     const { method, signal, invoke } = call;
     // The caller may have aborted it while it waited for the permit.
     signal?.throwIfAborted();
@@ -174,7 +174,7 @@ export class DriverCaller {
         settle();
       };
       signal?.addEventListener("abort", stopForCaller, { once: true });
-      this.#invoke(method, () => this.#withPoints(method, invoke, controller.signal)).then(
+      this.#invoke(method, invoke, controller.signal).then(
         (value) => {
           if (abandoned) {
             this.#tellLate(call, "succeeded");
@@ -192,23 +192,16 @@ export class DriverCaller {
     });
   }
 
-  async #invoke(method: DriverMethod, invoke: () => unknown): Promise<unknown> {
+  async #invoke(method: DriverMethod, invoke: (signal: AbortSignal) => unknown, signal: AbortSignal): Promise<unknown> {
+    const { point } = this.#options;
     try {
-      return await invoke();
+      await point?.(method, "before", signal);
+      const value = await invoke(signal);
+      await point?.(method, "after", signal);
+      return value;
     } catch (thrown) {
       throw asDriverError(thrown, this.#driver, method);
     }
-  }
-
-  async #withPoints(
-    method: DriverMethod,
-    invoke: (signal: AbortSignal) => unknown,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    await this.#options.point?.(method, "before", signal);
-    const value = await invoke(signal);
-    await this.#options.point?.(method, "after", signal);
-    return value;
   }
 
   /** The operation that fails by it may log only what was thrown; the driver's author needs the method, too. */

@@ -290,9 +290,15 @@ export class ProviderTree {
     },
   ): void {
     const node = this.#find(provider);
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    if (given.length > 0) {
-      this.#nodes.set(node.uuid, { ...node, ...Object.fromEntries(given) });
+    if (Object.values(changes).some((value) => value !== undefined)) {
+      const {
+        inventory = node.inventory,
+        traits = node.traits,
+        aggregates = node.aggregates,
+        resources = node.resources,
+        generation = node.generation,
+      } = changes;
+      this.#nodes.set(node.uuid, { ...node, inventory, traits, aggregates, resources, generation });
     }
   }
 }

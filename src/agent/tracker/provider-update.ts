@@ -3,7 +3,6 @@ import type { PlacementPass } from "../../placement/pass.js";
 import { editedAllocations, reshapeAllocations } from "../../placement/reshape.js";
 import type { ConsumerAllocations, RequestContext } from "../../placement/types.js";
 import { retry } from "../../runtime/retry.js";
-import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import { requestId as newRequestId } from "../context.js";
@@ -50,7 +49,7 @@ async function updateOnce(
   node: TrackedNode,
   { startup, pass, requestId }: UpdateOptions,
 ): Promise<void> {
-  const { placement, driver } = tracker.context;
+  const { placement } = tracker.context;
   const { uuid, hypervisorHostname: name } = node.row;
   const request: RequestContext = { requestId: requestId ?? newRequestId(tracker.context) };
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
@@ -59,12 +58,7 @@ async function updateOnce(
   if (!reshape && !tracker.options.leanTracking) {
     await placement.getAllocationsForProviderTree(uuid, request);
   }
-  syncRootTraits(
-    tree,
-    uuid,
-    capabilitiesAsTraits(driver.capabilities, tracker.options.imageTypeExcludeList),
-    tracker.binding.disabled,
-  );
+  syncRootTraits(tree, uuid, tracker.capabilityTraits, tracker.binding.disabled);
   tracker.merge.apply(tree);
   await placement.updateFromProviderTree(tree, reshape ? { ...request, reshape } : request);
   node.tree = tree;

@@ -1,4 +1,5 @@
 import { FairLock } from "../../runtime/fair-lock.js";
+import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import type { AgentContext } from "../context.js";
 import { instanceClaim } from "./claims.js";
 import type { ResourceTracker } from "./contract.js";
@@ -27,6 +28,7 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
     lock: new FairLock(),
     nodes: new Map(),
     merge: new ProviderMerge(configs, logger),
+    capabilityTraits: capabilitiesAsTraits(context.driver.capabilities, options.imageTypeExcludeList),
     binding: { serviceId: null, disabled: null, epoch: 0, keepsComputeIds: true },
   };
   return {

@@ -26,12 +26,19 @@ export class TrackedNode {
     return this.#row;
   }
 
+  /** Values that are as they were keep the row as it is: most passes over most nodes find nothing new. */
   set(columns: ComputeNodeChanges): void {
-    this.#row = { ...this.#row, ...columns };
+    const given = Object.keys(columns) as readonly (keyof ComputeNodeChanges)[];
+    if (given.some((column) => !sameValue(this.#row[column], columns[column]))) {
+      this.#row = { ...this.#row, ...columns };
+    }
   }
 
   /** What differs from the last persisted row; null: nothing does. */
   changes(): ComputeNodeChanges | null {
+    if (this.#row === this.#persisted) {
+      return null;
+    }
     const changed = SAVED.filter((column) => !sameValue(this.#row[column], this.#persisted[column]));
     if (changed.length === 0) {
       return null;

@@ -36,6 +36,8 @@ export interface TrackerState {
   /** By node name; a node enters only after its row was inserted (bug 1839674). */
   readonly nodes: Map<string, TrackedNode>;
   readonly merge: ProviderMerge;
+  /** Trait of a capability → whether the driver has it. */
+  readonly capabilityTraits: ReadonlyMap<string, boolean>;
   readonly binding: TrackerBinding;
 }
 

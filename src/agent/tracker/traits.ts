@@ -15,19 +15,29 @@ export function syncRootTraits(
   capabilities: ReadonlyMap<string, boolean>,
   disabled: boolean | null,
 ): void {
-  const traits = new Set([...tree.data(root).traits, ...ALWAYS]);
-  for (const [trait, supported] of capabilities) {
-    if (supported) {
-      traits.add(trait);
-    } else {
-      traits.delete(trait);
+  const before = tree.data(root).traits;
+  let after: Set<string> | null = null;
+  const put = (trait: string, wanted: boolean): void => {
+    if (before.has(trait) === wanted) {
+      return;
     }
+    after ??= new Set(before);
+    if (wanted) {
+      after.add(trait);
+    } else {
+      after.delete(trait);
+    }
+  };
+  for (const trait of ALWAYS) {
+    put(trait, true);
   }
-  if (disabled === true) {
-    traits.add(DISABLED_TRAIT);
+  for (const [trait, supported] of capabilities) {
+    put(trait, supported);
   }
-  if (disabled === false) {
-    traits.delete(DISABLED_TRAIT);
+  if (disabled !== null) {
+    put(DISABLED_TRAIT, disabled);
   }
-  tree.updateTraits(root, traits);
+  if (after !== null) {
+    tree.updateTraits(root, after);
+  }
 }

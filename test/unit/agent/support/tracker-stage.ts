@@ -3,6 +3,7 @@ import { TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
 import type { TrackerOptions, TrackerState } from "../../../../src/agent/tracker/tracker-state.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import { FairLock } from "../../../../src/runtime/fair-lock.js";
+import { capabilitiesAsTraits } from "../../../../src/virt/capabilities.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 import { FlowStage, type StageOptions } from "./flow-stage.js";
 
@@ -47,6 +48,7 @@ export class TrackerStage extends FlowStage {
       lock: new FairLock(),
       nodes: new Map(nodes.map((row) => [row.hypervisorHostname, new TrackedNode(row)])),
       merge: new ProviderMerge([], this.context.runtime.logger),
+      capabilityTraits: capabilitiesAsTraits(this.context.driver.capabilities),
       binding: { serviceId: 3, disabled: false, epoch: 0, keepsComputeIds: true },
     };
   }
