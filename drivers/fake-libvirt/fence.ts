@@ -3,8 +3,6 @@ import { FileFailure, type Files, HostEpochOutdated, type Random } from "../../s
 import type { HypervisorFolder } from "./hypervisor.js";
 
 const EPOCH = /^\d+$/;
-/** The folder in which texts wait for their turn. */
-const WRITTEN = "written";
 
 /**
  * Keeps what an agent does late, after another has taken its host, from the hypervisor. Each agent of a host has a
@@ -69,7 +67,7 @@ export class Fence {
     const checked =
       <Args extends readonly unknown[], T>(change: (...args: Args) => Promise<T>) =>
       async (...args: Args): Promise<T> => {
-        await this.#refuse();
+        await this.#look();
         return change(...args);
       };
     return {
@@ -89,6 +87,13 @@ export class Fence {
       makeFolder: checked((path: string) => files.makeFolder(path)),
       ...own,
     };
+  }
+
+  /** @throws {HostEpochOutdated} */
+  async #look(): Promise<void> {
+    if (this.#epoch !== undefined && !(await this.#files.stat(this.#own))) {
+      await this.#refuse();
+    }
   }
 
   /** The names of what all agents of the host have here. @throws {HostEpochOutdated} */
@@ -113,17 +118,15 @@ export class Fence {
     if (this.#epoch === undefined) {
       return this.#files.write(path, text);
     }
-    const name = `${basename(path)}-${this.#random.hex(4)}`;
-    // Written elsewhere first: to write into the own folder would make it anew.
-    const written = join(this.#folder, WRITTEN, name);
+    const waiting = join(this.#own, `${basename(path)}-${this.#random.hex(4)}`);
     try {
-      await this.#files.write(written, text, { unseen: true });
-      if (!(await this.#moved(written, join(this.#own, name)))) {
-        await this.#fail(written);
-      }
-      await this.#appear(join(this.#own, name), path);
+      await this.#files.write(waiting, text, { unseen: true });
+      await this.#appear(waiting, path);
     } catch (error) {
-      await this.#files.remove(written);
+      await this.#files.remove(waiting);
+      if (isAbsent(error)) {
+        await this.#refuse();
+      }
       throw error;
     }
   }
@@ -134,11 +137,9 @@ export class Fence {
       return;
     }
     // The first file of its kind: its folder is made.
-    await this.#refuse();
+    await this.#look();
     await this.#files.makeFolder(dirname(path));
-    if (!(await this.#moved(waiting, path))) {
-      await this.#fail(waiting);
-    }
+    await this.#files.rename(waiting, path);
   }
 
   async #take(path: string): Promise<void> {
@@ -150,13 +151,7 @@ export class Fence {
       return this.#files.remove(taken);
     }
     // Else there is nothing to be removed.
-    await this.#refuse();
-  }
-
-  /** @throws {HostEpochOutdated} the own folder is gone. */
-  async #fail(from: string): Promise<never> {
-    await this.#refuse();
-    throw new FileFailure(from, "ENOENT", "rename");
+    await this.#look();
   }
 
   /** False: one of the two folders, or the file, is not there. */
@@ -165,10 +160,14 @@ export class Fence {
       await this.#files.rename(from, to);
       return true;
     } catch (error) {
-      if (error instanceof FileFailure && error.code === "ENOENT") {
+      if (isAbsent(error)) {
         return false;
       }
       throw error;
     }
   }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof FileFailure && error.code === "ENOENT";
 }

@@ -8,8 +8,8 @@ export interface Files {
   /**
    * Replaces atomically (temporary file in the same folder, then rename), parents created. `mode` default 0o644. The text is on the
    * disk before its name is: a machine that loses its power leaves what was there or all of it, never a part.
-   * `unseen`: a name that nobody reads before this resolves, so that the file is written under it at once; it is on the disk
-   * then, but what fails or dies before may leave a part.
+   * `unseen`: a name that nobody reads before this resolves, in a folder that is there (else `ENOENT`), so that the file is
+   * written under it at once; it is on the disk then, but what fails or dies before may leave a part.
    */
   write(path: string, text: string, options?: { readonly mode?: number; readonly unseen?: boolean }): Promise<void>;
   /** Creates, as a whole as {@link write} does; `EEXIST` when it is there. */

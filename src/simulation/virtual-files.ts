@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { FileFailure, type FileStat, type Files } from "../runtime/files.js";
 import { type Bytes, bytesIn } from "../runtime/transfers.js";
 import type { VirtualProcess } from "./virtual-process.js";
@@ -34,6 +35,9 @@ export class VirtualFiles implements Files {
   ): Promise<void> {
     await this.#do(path, () => {
       this.#refuseIfFull(path, "write");
+      if (unseen && !this.#disk.stat(dirname(path))) {
+        throw new FileFailure(path, "ENOENT", "write");
+      }
       this.#disk.write(path, text, mode, this.#now(), "write", unseen ? this.#process.machine : undefined);
     });
     if (unseen) {

@@ -46,7 +46,7 @@ export class NodeFiles implements Files {
   ): Promise<void> {
     await attempt(path, "write", () =>
       unseen
-        ? inFolder(path, () => writeFile(path, text, { mode, flush: true }))
+        ? writeFile(path, text, { mode, flush: true })
         : written(path, text, mode, (unfinished) => rename(unfinished, path)),
     );
   }

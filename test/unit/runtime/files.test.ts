@@ -30,6 +30,8 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
 
   it("write under a name that nobody sees yet, to be renamed", async () => {
     const [waiting, path] = [`${folder}/waiting/file`, `${folder}/file`];
+    await expect(files.write(waiting, "x", { unseen: true })).rejects.toMatchObject({ code: "ENOENT" });
+    await files.makeFolder(`${folder}/waiting`);
     await files.write(waiting, "what a dead writer left", { unseen: true });
     await files.write(waiting, "eins ß", { mode: 0o600, unseen: true });
     expect(await files.list(`${folder}/waiting`)).toEqual(["file"]);
