@@ -7,6 +7,11 @@ import { rolldown } from "rolldown";
 import { compile } from "./compile.js";
 
 const PROGRAMS = ["compute-agent", "compute-cluster"];
+/** What tests import: the same parts in their own process. */
+const LIBRARY = `import { createRequire } from "node:module";
+
+export const { startCluster } = createRequire(import.meta.url)("./lib/load.js").run("cluster");
+`;
 const BIN = "dist/bin";
 const LIB = `${BIN}/lib`;
 
@@ -16,7 +21,10 @@ function importByLoader(code, id) {
 }
 
 const bundle = await rolldown({
-  input: PROGRAMS.map((name) => `dist/src/cli/${name}.js`),
+  input: {
+    ...Object.fromEntries(PROGRAMS.map((name) => [name, `dist/src/cli/${name}.js`])),
+    cluster: "dist/src/cloud/index.js",
+  },
   platform: "node",
   // A binary for the platform comes with it.
   external: ["libsql"],
@@ -27,7 +35,7 @@ const { output } = await bundle.generate({ format: "cjs", entryFileNames: "[name
 await bundle.close();
 
 const loader = readFileSync(new URL("load.cjs", import.meta.url), "utf8");
-const hash = createHash("sha256").update(loader);
+const hash = createHash("sha256").update(loader).update(LIBRARY);
 for (const { fileName, code } of output) {
   hash.update(`\0${fileName}\0${code}`);
 }
@@ -47,5 +55,6 @@ if (!existsSync(compiled)) {
       mode: 0o755,
     });
   }
+  writeFileSync(`${BIN}/cluster.mjs`, LIBRARY);
   await compile(BIN, compiled);
 }

@@ -35,7 +35,7 @@ function load(file) {
   return module.exports;
 }
 
-/** Runs a program of the bundle. */
+/** Runs a program of the bundle, or gives what the library in it exports. */
 exports.run = (name) => load(`${name}.js`);
 
 /** Keeps what has been compiled until now for the next starts. Only the build does this. */

@@ -70,7 +70,6 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly supervisor?: HostSupervisor;
 }
 
-/** @internal for tests */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 /** Seconds between two heartbeats. */
@@ -218,6 +217,8 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     outsideUrl: outside?.url,
     /** The state of record, for those that live in the same process. */
     store,
+    /** Who a token is for; undefined: it is not valid. */
+    whose: identity.validate,
     /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
     controls: conductor.controls,
     /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */

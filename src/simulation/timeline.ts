@@ -45,6 +45,12 @@ export class Timeline {
     return { at, action };
   }
 
+  /** Cancels all of them. */
+  clear(): void {
+    this.#heap.length = 0;
+    this.#live = 0;
+  }
+
   #first(): Event | undefined {
     while (this.#heap[0] && !this.#heap[0].action) {
       this.#dropFirst();

@@ -11,6 +11,14 @@ const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const execute = promisify(execFile);
 const bin = (name: string): string => join(ROOT, "node_modules/.bin", name);
 
+const TRY = `
+import { type Cluster, startCluster } from "compute-agent/cluster";
+const cloud: Cluster = await startCluster({ hosts: 1, time: "virtual" });
+await cloud.advance(60);
+console.log(cloud.hosts("devstack1").state);
+await cloud.stop();
+`;
+
 describe("the packed package", () => {
   let folder: string;
   let tarball: string;
@@ -31,12 +39,13 @@ describe("the packed package", () => {
   test("holds the two programs, the contract and its tests, samples and docs, and nothing else", () => {
     const rooms = new Set(files.map((path) => path.replace(/^(dist\/(?:bin|src)\/[^/]+|[^/]+).*$/, "$1")));
     const bundled = [...rooms].filter((room) => room.startsWith("dist/bin/")).sort();
-    const programs = ["dist/bin/compute-agent.js", "dist/bin/compute-cluster.js"];
+    const programs = ["dist/bin/cluster.mjs", "dist/bin/compute-agent.js", "dist/bin/compute-cluster.js"];
     expect(bundled).toEqual([...programs, "dist/bin/lib", "dist/bin/package.json"]);
     expect([...rooms].filter((room) => !room.startsWith("dist/bin/")).sort()).toEqual([
       "LICENSE",
       "README.md",
       "config",
+      "dist/src/cloud",
       "dist/src/config",
       "dist/src/records",
       "dist/src/runtime",
@@ -57,7 +66,7 @@ describe("the packed package", () => {
   test("attw resolves the types of each entry, from modules and with bundlers", async () => {
     const { stdout } = await execute(bin("attw"), [tarball, "--profile", "esm-only", "--format", "ascii"]);
     // It ends with an error for any problem of these ways of importing.
-    expect(stdout.match(/(node16 \(from ESM\)|bundler): 🟢/g)).toHaveLength(6);
+    expect(stdout.match(/(node16 \(from ESM\)|bundler): 🟢/g)).toHaveLength(8);
   });
 
   describe("installed into an empty folder, without what develops it", () => {
@@ -108,6 +117,15 @@ describe("the packed package", () => {
         const shown = program("compute-agent", "--show-config", "--compute-driver", driver);
         expect((await shown.exited).code, shown.stderr).toBe(0);
       }
+    });
+
+    test("a cluster starts in the process of a test, whose types are complete", async () => {
+      await writeFile(join(project, "try.mts"), TRY);
+      const types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types"), "--skipLibCheck", "false"];
+      const tsc = [bin("tsc"), "--ignoreConfig", "--strict", "--target", "ES2023", "--module", "NodeNext", ...types];
+      await execute(process.execPath, [...tsc, "try.mts"], { cwd: project });
+      const { stdout } = await execute(process.execPath, ["try.mjs"], { cwd: project });
+      expect(stdout).toBe("serving\n");
     });
 
     test("both programs run, with that driver", async () => {

@@ -21,6 +21,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/runtime",
     "drivers",
   ],
+  "src/cloud": [
+    "src/cli",
+    "src/audit",
+    "src/simulation",
+    "src/cluster",
+    "src/conductor",
+    "src/faults",
+    "src/records",
+    "src/runtime",
+  ],
   "src/cluster": [
     "src/placement",
     "src/conductor",

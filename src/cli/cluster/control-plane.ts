@@ -18,7 +18,8 @@ import { serviceDeletePolicy } from "./service-delete-policy.js";
 
 const DEFAULT_PORT = 8774;
 
-export function controlPlaneCommand(): Command {
+/** @param action what is done with the options: the cluster in a test's own process is started with the same */
+export function controlPlaneCommand(action: (options: ControlPlaneCommandOptions) => Promise<void> = serve): Command {
   return new Command("control-plane")
     .summary("only the control plane, in the foreground (what `up` starts as a child)")
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
@@ -34,12 +35,12 @@ export function controlPlaneCommand(): Command {
     .addOption(listenOptions.withoutTls())
     .addOption(logOptions.requests())
     .addOption(logOptions.format("of the log on standard error").default("pretty"))
-    .action(serve);
+    .action(action);
 }
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
-interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFlags {
+export interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFlags {
   readonly stateDir: string;
   readonly port?: number;
   readonly ironic: number;

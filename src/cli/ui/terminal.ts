@@ -25,3 +25,14 @@ export function createTerminal() {
     write: (text: string): void => void process.stdout.write(text),
   };
 }
+
+/** Nobody looks at it. */
+export const quietTerminal: Terminal = {
+  interactive: false,
+  columns: 120,
+  rows: Number.POSITIVE_INFINITY,
+  colors: picocolors.createColors(false),
+  print: () => undefined,
+  complain: () => undefined,
+  write: () => undefined,
+};

@@ -34,7 +34,7 @@ async function hostsMissing(count: number, session: HostSession): Promise<Missin
   return serving >= count ? undefined : `${serving} of ${count} hosts serve`;
 }
 
-async function workLeft(session: HostSession): Promise<Missing> {
+export async function workLeft(session: HostSession): Promise<Missing> {
   const { tasks, messages, servers, moves } = await session.call("cluster_work", {});
   const left = [
     ...servers.map(({ displayName, taskState }) => `server ${displayName} is ${taskState}`),

@@ -1,0 +1,199 @@
+import { openFaults } from "../../cli/agent/agent-faults.js";
+import { DriverStrays } from "../../cli/agent/driver-strays.js";
+import { HostLife } from "../../cli/agent/host-life.js";
+import { Hosts } from "../../cli/agent/hosts.js";
+import { type LoadedHosts, loadHosts } from "../../cli/agent/load-config.js";
+import { openMetrics } from "../../cli/agent/metrics.js";
+import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "../../cli/agent/options.js";
+import { version } from "../../cli/ui/version.js";
+import type { AgentPlan } from "../../cluster/local/agent-process.js";
+import type { StateDir } from "../../cluster/local/state-dir.js";
+import { connectToConductor } from "../../conductor/connect-to-conductor.js";
+import type { ControlledHost, HostAction } from "../../conductor/methods/session.js";
+import type { ConductorConnection } from "../../conductor/port.js";
+import { createFaultDoors } from "../../faults/fault-doors.js";
+import type { FaultFile } from "../../faults/fault-file.js";
+import { foldHosts } from "../../records/host-range.js";
+import type { LocalWorld } from "../../simulation/local/local-world.js";
+import type { HostState } from "../cluster.js";
+
+/** Where the agents find their cluster. */
+export interface AgentPlace {
+  readonly world: LocalWorld;
+  readonly directory: StateDir;
+  /** `ws://127.0.0.1:8774/conductor` */
+  readonly conductor: () => string;
+  readonly joinToken: () => string;
+}
+
+/** What runs while the process does. */
+interface Running {
+  readonly hosts: Hosts;
+  readonly connection: ConductorConnection;
+  readonly faultFile: FaultFile | null;
+  /** Never resolves; rejects when the process is killed. */
+  readonly killed: Promise<never>;
+  readonly kill: () => Promise<void>;
+}
+
+/** What would be one agent process of `compute-cluster up`: the same hosts, on a connection of its own. */
+export class LocalAgents {
+  readonly hosts: readonly string[];
+  readonly #name: string;
+  readonly #place: AgentPlace;
+  readonly #options: AgentCommandOptions;
+  readonly #loaded: LoadedHosts;
+  /** It has a host of its own name, whose end is its own. */
+  readonly #isSingle: boolean;
+  #running: Promise<Running> | null = null;
+  readonly #states = new Map<string, { readonly state: HostState; readonly detail: string }>();
+
+  private constructor(plan: AgentPlan, place: AgentPlace, options: AgentCommandOptions, loaded: LoadedHosts) {
+    this.hosts = plan.hosts;
+    this.#name = plan.name;
+    this.#place = place;
+    this.#options = options;
+    this.#loaded = loaded;
+    this.#isSingle = plan.hosts.length === 1 && plan.hosts[0] === plan.name;
+  }
+
+  /** Reads their configuration, and loads their driver. @throws {ConfigFileValueError} {@link InvalidDriver} */
+  static async load(plan: AgentPlan, place: AgentPlace): Promise<LocalAgents> {
+    const options = await agentOptions(plan, place.directory);
+    const { files } = place.world.spawn(`${plan.name}-configuration`).runtime;
+    // A driver that a test names is the test's own.
+    return new LocalAgents(plan, place, options, await loadHosts(options, files, null));
+  }
+
+  state(host: string): { readonly state: HostState; readonly detail: string } {
+    return this.#states.get(host) ?? { state: "stopped", detail: "" };
+  }
+
+  /** Resolves when each of them serves or has ended. */
+  async start(hosts: readonly string[]): Promise<void> {
+    if (this.#isSingle && !this.#isAlive) {
+      // A process ends with its only host.
+      await this.killAll();
+    }
+    this.#running ??= this.#open();
+    const running = await this.#running;
+    await Promise.race([running.hosts.add(hosts), running.killed]).catch(ignoreKill);
+  }
+
+  async stop(host: string): Promise<void> {
+    await this.#control(host, "stop");
+  }
+
+  /** Resolves when nothing of it is under way any more. */
+  async kill(host: string): Promise<void> {
+    if (this.#isSingle) {
+      await this.killAll();
+    } else {
+      await this.#control(host, "kill");
+    }
+  }
+
+  /** The process is killed, with all of its hosts. */
+  async killAll(): Promise<void> {
+    const running = this.#running;
+    this.#running = null;
+    for (const [host, { state }] of this.#states) {
+      if (state !== "stopped" && state !== "failed") {
+        this.#states.set(host, { state: "killed", detail: "" });
+      }
+    }
+    await (await running)?.kill();
+  }
+
+  /** All of them drain, and the connection is closed. */
+  async close(): Promise<void> {
+    const running = await this.#running;
+    await running?.hosts.stop();
+    await running?.connection.close();
+    await running?.faultFile?.close();
+    await this.killAll();
+  }
+
+  get #isAlive(): boolean {
+    return this.hosts.some((host) => ["starting", "serving", "stopping"].includes(this.state(host).state));
+  }
+
+  async #control(host: string, action: HostAction): Promise<void> {
+    const running = await this.#running;
+    if (running !== null) {
+      await Promise.race([running.hosts.control(host, action), running.killed]).catch(ignoreKill);
+    }
+  }
+
+  async #open(): Promise<Running> {
+    const { world, conductor, joinToken } = this.#place;
+    const own = world.spawn(this.#name);
+    const { runtime } = own;
+    const { first } = this.#loaded;
+    const { statePath } = first.compiled.config.defaults;
+    // A host that has a connection of its own can be cut off from the control plane.
+    const faultFile = this.#isSingle ? await openFaults(statePath, runtime) : null;
+    const doors = faultFile === null ? runtime : createFaultDoors(runtime, faultFile.faults);
+    const connection = connectToConductor({
+      url: conductor(),
+      joinToken: joinToken(),
+      runtime: doors,
+      version: version(),
+    });
+    await connection.connected();
+    const shared = {
+      runtime,
+      connection,
+      outlet: await openMetrics(undefined, runtime),
+      strays: new DriverStrays(runtime.logger, (reason) => runtime.logger.fatal(reason.message, { err: reason })),
+      traceDriver: false,
+      serviceVersion: serviceVersionOf(this.#options),
+      known: new WeakMap(),
+    };
+    let tell: (host: ControlledHost) => void = () => undefined;
+    const hosts = new Hosts({
+      timers: runtime.timers,
+      live: (host, onServing) => new HostLife(this.#loaded.of(host), shared, { onServing, faultFile }),
+      onState: ({ host, state, detail }) => {
+        this.#states.set(host, { state, detail });
+        tell({ host, state, detail });
+      },
+      ...(this.#isSingle ? { killProcess: () => void this.killAll() } : {}),
+    });
+    tell = connection.offerControl?.(hosts) ?? tell;
+    let reject: (reason: Error) => void = () => undefined;
+    const killed = new Promise<never>((_, fail) => {
+      reject = fail;
+    });
+    killed.catch(ignoreKill);
+    const kill = async (): Promise<void> => {
+      const dead = own.kill();
+      reject(new ProcessKilled(this.#name));
+      await dead;
+    };
+    return { hosts, connection, faultFile, killed, kill };
+  }
+}
+
+class ProcessKilled extends Error {
+  override readonly name = "ProcessKilled";
+}
+
+/** What is waited for of a process that is killed has ended with it. */
+function ignoreKill(error: unknown): void {
+  if (!(error instanceof ProcessKilled)) {
+    throw error;
+  }
+}
+
+/** The options that `compute-agent` would make of its arguments. */
+async function agentOptions({ hosts, args }: AgentPlan, { root }: StateDir): Promise<AgentCommandOptions> {
+  let options: AgentCommandOptions | undefined;
+  await agentCommand(async (parsed) => {
+    options = parsed;
+  }).parseAsync(["--host", foldHosts(hosts), "--state-dir", root, ...args], { from: "user" });
+  if (options === undefined) {
+    throw new Error(`agents take no arguments ${args.join(" ")}`);
+  }
+  return options;
+}

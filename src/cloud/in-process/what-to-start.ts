@@ -1,0 +1,100 @@
+import { join, resolve } from "node:path";
+import { type ControlPlaneCommandOptions, controlPlaneCommand } from "../../cli/cluster/control-plane.js";
+import { prepareCluster } from "../../cli/cluster/file/prepare-cluster.js";
+import { type ClusterDescription, readClusterFile } from "../../cli/cluster/file/read-cluster-file.js";
+import { type HostSettings, KeptHosts } from "../../cli/cluster/kept-hosts.js";
+import { settingsOf, type UpOptions, upChildren } from "../../cli/cluster/up-children.js";
+import { quietTerminal } from "../../cli/ui/terminal.js";
+import type { AgentPlan } from "../../cluster/local/agent-process.js";
+import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { Files } from "../../runtime/files.js";
+import { nodeDigests } from "../../runtime/node/node-digests.js";
+import type { StartClusterOptions } from "../cluster.js";
+
+/** The parts of a cluster, as `compute-cluster up` would start them. */
+export interface WhatToStart {
+  readonly controlPlane: ControlPlaneCommandOptions;
+  readonly agents: readonly AgentPlan[];
+  /** One after the other, the oldest release first. */
+  readonly inOrder: boolean;
+  readonly described: ClusterDescription | undefined;
+}
+
+/** Where all hosts share a process there is nothing to gain from several. */
+const CORES = 1;
+
+/** Reads the cluster file, if there is one, and does what has to be done before a start with it. @throws {ClusterFileInvalid} */
+export async function whatToStart(given: StartClusterOptions, directory: StateDir, files: Files): Promise<WhatToStart> {
+  const { options, described } = await upOptions(given, directory, files);
+  const kept = new KeptHosts(files, directory);
+  const before: HostSettings = await kept.read();
+  const settings = settingsOf(options, before, (path) => resolve(path));
+  const { agents, inOrder, controlPlaneArgs } = upChildren(options, directory, settings, CORES);
+  if (described !== undefined) {
+    const interrupt = new AbortController().signal;
+    await prepareCluster(described, {
+      directory,
+      before,
+      check: undefined,
+      yes: true,
+      terminal: quietTerminal,
+      interrupt,
+    });
+  }
+  await Promise.all([...settings].map(([host, setting]) => kept.keep(host, setting)));
+  const controlPlane = await controlPlaneOptions(["--state-dir", directory.root, ...controlPlaneArgs]);
+  return { controlPlane, agents, inOrder: inOrder === true, described };
+}
+
+async function upOptions(given: StartClusterOptions, directory: StateDir, files: Files) {
+  const options: UpOptions = {
+    hosts: given.hosts ?? DEFAULT_HOSTS,
+    stateDir: directory.root,
+    port: given.port ?? 0,
+    configFile: given.config === undefined ? [] : [await writeNovaConf(given.config, directory, files)],
+    ironic: 0,
+  };
+  if (given.file === undefined) {
+    return { options, described: undefined };
+  }
+  const said = new Set([
+    "stateDir",
+    ...(given.hosts === undefined ? [] : ["hosts"]),
+    ...(given.port === undefined ? [] : ["port"]),
+  ]);
+  const described = await readClusterFile(
+    given.file,
+    { options, given: said },
+    { files, digests: nodeDigests, cwd: resolve() },
+  );
+  return { options: described.options, described };
+}
+
+const DEFAULT_HOSTS = 3;
+
+/** @returns the path of the file */
+async function writeNovaConf(
+  config: NonNullable<StartClusterOptions["config"]>,
+  { root }: StateDir,
+  files: Files,
+): Promise<string> {
+  const path = join(root, "nova.conf");
+  const sections = Object.entries(config).map(([section, options]) => {
+    const lines = Object.entries(options).map(([name, value]) => `${name} = ${value}`);
+    return [`[${section}]`, ...lines, ""].join("\n");
+  });
+  await files.write(path, sections.join("\n"), { mode: 0o600 });
+  return path;
+}
+
+/** The options that `compute-cluster control-plane` would make of its arguments. */
+async function controlPlaneOptions(args: readonly string[]): Promise<ControlPlaneCommandOptions> {
+  let options: ControlPlaneCommandOptions | undefined;
+  await controlPlaneCommand(async (parsed) => {
+    options = parsed;
+  }).parseAsync([...args], { from: "user" });
+  if (options === undefined) {
+    throw new Error(`the control plane takes no arguments ${args.join(" ")}`);
+  }
+  return options;
+}

@@ -1,0 +1,38 @@
+import { resolve } from "node:path";
+import { stateDir } from "../cluster/local/state-dir.js";
+import { NodeFiles } from "../runtime/node/node-files.js";
+import { nodeRandom } from "../runtime/node/node-random.js";
+import { temporaryPath } from "../runtime/node/temporary-folder.js";
+import type { Cluster, StartClusterOptions } from "./cluster.js";
+import { InProcessCluster } from "./in-process/in-process-cluster.js";
+
+/**
+ * Starts a cluster, and resolves when all of it serves. Nothing is left behind when it cannot.
+ *
+ * @example
+ * ```ts
+ * const cloud = await startCluster({ hosts: 2 });
+ * try {
+ *   await yourProgram({ env: cloud.env });
+ *   await cloud.settled();
+ *   assert.deepEqual(await cloud.audit(), []);
+ * } finally {
+ *   await cloud.stop();
+ * }
+ * ```
+ *
+ * @throws {Error} what a control plane refuses to start for, or why a host does not serve
+ */
+export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+  const isTemporary = options.stateDir === undefined;
+  const root = isTemporary ? temporaryPath("compute-cluster", nodeRandom()) : resolve(options.stateDir);
+  await new NodeFiles().makeFolder(root, { mode: 0o700 });
+  const cluster = new InProcessCluster(options, { directory: stateDir(root, "/"), isTemporary });
+  try {
+    await cluster.start();
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}

@@ -1,0 +1,118 @@
+import type { Clock } from "../../runtime/clock.js";
+import { nodeClock } from "../../runtime/node/node-clock.js";
+import { nodeTimers } from "../../runtime/node/node-timers.js";
+import type { CancelTimer } from "../../runtime/timers.js";
+import { Timeline } from "../timeline.js";
+import type { Activity } from "./activity.js";
+
+/** The time of a local world. */
+export interface LocalTime {
+  readonly clock: Clock;
+  plan(milliseconds: number, action: () => void): CancelTimer;
+  /** Nothing that was planned comes any more. */
+  close(): void;
+}
+
+/** The machine's own. What is due now comes in the next turn of the event loop. */
+export class RealTime implements LocalTime {
+  readonly clock = nodeClock();
+  readonly #timers = nodeTimers();
+  readonly #activity: Activity;
+  readonly #planned = new Set<CancelTimer>();
+
+  constructor(activity: Activity) {
+    this.#activity = activity;
+  }
+
+  plan(milliseconds: number, action: () => void): CancelTimer {
+    if (milliseconds <= 0) {
+      return this.#activity.soon(action);
+    }
+    const stop = this.#timers.after(milliseconds, () => {
+      this.#planned.delete(cancel);
+      action();
+    });
+    const cancel = () => {
+      this.#planned.delete(cancel);
+      stop();
+    };
+    this.#planned.add(cancel);
+    return cancel;
+  }
+
+  close(): void {
+    for (const cancel of [...this.#planned]) {
+      cancel();
+    }
+  }
+}
+
+/** Time that stands until somebody moves it. It begins at the machine's time of day. */
+export class VirtualTime implements LocalTime {
+  readonly clock: Clock;
+  readonly #activity: Activity;
+  readonly #timeline = new Timeline();
+  readonly #start = nodeClock().now();
+  #now = this.#start;
+  /** Moves one after the other. */
+  #moving: Promise<void> = Promise.resolve();
+
+  constructor(activity: Activity) {
+    this.#activity = activity;
+    this.clock = { now: () => this.#now, monotonic: () => this.#now - this.#start };
+  }
+
+  plan(milliseconds: number, action: () => void): CancelTimer {
+    if (milliseconds <= 0) {
+      return this.#activity.soon(action);
+    }
+    // Whole milliseconds, as Node's timers, and never none: time has to move for what is waited for.
+    const event = this.#timeline.plan(this.#now + Math.max(1, Math.trunc(milliseconds)), action);
+    return () => this.#timeline.cancel(event);
+  }
+
+  /** Lets time pass, with everything that is due in it. */
+  async advance(milliseconds: number): Promise<void> {
+    await this.#move(async () => {
+      const target = this.#now + Math.trunc(milliseconds);
+      while (await this.#step(target)) {
+        // Each step does what is due at one moment.
+      }
+      this.#now = target;
+    });
+  }
+
+  /** Goes on to the next moment at which something is due, but not further than `most` milliseconds. False: nothing is. */
+  async next(most: number): Promise<boolean> {
+    let moved = false;
+    await this.#move(async () => {
+      moved = await this.#step(this.#now + Math.trunc(most));
+    });
+    return moved;
+  }
+
+  close(): void {
+    this.#timeline.clear();
+  }
+
+  async #move(work: () => Promise<void>): Promise<void> {
+    const mine = this.#moving.then(work);
+    this.#moving = mine.catch(() => undefined);
+    await mine;
+  }
+
+  async #step(target: number): Promise<boolean> {
+    await this.#activity.quiet();
+    const first = this.#timeline.take(target);
+    if (first === undefined) {
+      return false;
+    }
+    this.#now = first.at;
+    first.action();
+    for (let due = this.#timeline.take(first.at); due !== undefined; due = this.#timeline.take(first.at)) {
+      due.action();
+    }
+    await this.#activity.quiet();
+    return true;
+  }
+}

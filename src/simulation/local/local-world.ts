@@ -1,0 +1,166 @@
+import type { HttpClient, HttpRequest } from "../../runtime/http.js";
+import { Life } from "../../runtime/life.js";
+import type { Logger } from "../../runtime/logger.js";
+import { mortalRuntime } from "../../runtime/mortal-runtime.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Random } from "../../runtime/random.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import type { Listener, ListenOptions, Servers } from "../../runtime/server.js";
+import type { Sockets } from "../../runtime/socket.js";
+import type { Transfers } from "../../runtime/transfers.js";
+import { VirtualHttp } from "../virtual-http.js";
+import { VirtualMachine } from "../virtual-machine.js";
+import { VirtualNetwork } from "../virtual-network.js";
+import { VirtualProcess } from "../virtual-process.js";
+import { VirtualRandom } from "../virtual-random.js";
+import { VirtualListener } from "../virtual-servers.js";
+import { VirtualSockets } from "../virtual-sockets.js";
+import { VirtualTransfers } from "../virtual-transfers.js";
+import { Activity } from "./activity.js";
+import { countedFiles, countedPrograms } from "./counted-doors.js";
+import { type LocalTime, RealTime, VirtualTime } from "./local-time.js";
+
+export interface LocalWorldOptions {
+  /** Same names, tokens and draws for the same seed. Default: the machine's randomness. */
+  readonly seed?: number | string;
+  readonly time: "real" | "virtual";
+}
+
+/** Pids of the processes of a local world are greater by this than any of the machine's. */
+const PIDS = 2 ** 23;
+
+/** One of several processes that live in this one. */
+export interface LocalProcess {
+  readonly runtime: Runtime;
+  /** As `kill -9`: nothing it waits for ever comes. Resolves when what it had begun to write is written. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Several processes in this one: with files, programs and listeners of the real machine, but a network of their own between them
+ * and a time that may be virtual. Others reach their listeners over the real network.
+ */
+export class LocalWorld {
+  readonly activity = new Activity();
+  readonly time: LocalTime;
+  readonly #seed: string | undefined;
+  readonly #network: VirtualNetwork<VirtualListener>;
+  readonly #machine = new VirtualMachine("local");
+  readonly #incarnations = new Map<string, number>();
+  readonly #doors: Runtime;
+  readonly #logger: Logger;
+
+  constructor(logger: Logger, { seed, time }: LocalWorldOptions) {
+    this.#seed = seed === undefined ? undefined : String(seed);
+    this.#logger = logger;
+    this.time = time === "virtual" ? new VirtualTime(this.activity) : new RealTime(this.activity);
+    this.#doors = createNodeRuntime({ logger });
+    this.#network = new VirtualNetwork(
+      (milliseconds, action) => this.time.plan(milliseconds, action),
+      () => this.time.clock.monotonic(),
+    );
+  }
+
+  /**
+   * @param name of the process, which has its own randomness, another one each time
+   * @param options `isSeen`: others know it by the pid of this process
+   */
+  spawn(name: string, { isSeen = false }: { readonly isSeen?: boolean } = {}): LocalProcess {
+    const life = new Life();
+    const process = new VirtualProcess(name, this.#machine, {
+      plan: (milliseconds, action) => this.time.plan(milliseconds, action),
+      delay: () => 0,
+    });
+    const runtime = mortalRuntime(this.#runtimeOf(process, this.#randomOf(name), isSeen), life);
+    return {
+      runtime,
+      kill: async () => {
+        process.kill();
+        life.kill();
+        await life.quiet();
+      },
+    };
+  }
+
+  /** Once its processes are killed: gives up what is planned, and the connections to other processes of the machine. */
+  async close(): Promise<void> {
+    this.time.close();
+    await this.#doors.http.close();
+  }
+
+  #randomOf(name: string): Random {
+    if (this.#seed === undefined) {
+      return this.#doors.random;
+    }
+    const incarnation = (this.#incarnations.get(name) ?? 0) + 1;
+    this.#incarnations.set(name, incarnation);
+    return new VirtualRandom(`${this.#seed}/${name}/${incarnation}`);
+  }
+
+  #runtimeOf(process: VirtualProcess, random: Random, isSeen: boolean): Runtime {
+    const doors = this.#doors;
+    const network = this.#network;
+    const { activity } = this;
+    const isLocal = (url: string): boolean => network.find(new URL(url)) !== undefined;
+    return {
+      ...doors,
+      clock: this.time.clock,
+      timers: process,
+      random,
+      http: eitherHttp(new VirtualHttp(process, network), counted(doors.http, activity), isLocal),
+      transfers: eitherTransfers(new VirtualTransfers(process, network), doors.transfers, isLocal),
+      sockets: eitherSockets(new VirtualSockets(process, network), doors.sockets, isLocal),
+      servers: this.#serversOf(process, random),
+      files: countedFiles(doors.files, activity),
+      processes: {
+        ...doors.processes,
+        pid: isSeen ? doors.processes.pid : PIDS + process.pid,
+        isAlive: (pid) => (pid > PIDS ? this.#machine.isAlive(pid - PIDS) : doors.processes.isAlive(pid)),
+      },
+      programs: countedPrograms(doors.programs, activity),
+      logger: this.#logger,
+    };
+  }
+
+  /** What listens is reached from within without a socket, and from outside as ever. */
+  #serversOf(process: VirtualProcess, random: Random): Servers {
+    const listen = async (options: ListenOptions): Promise<Listener> => {
+      const real = await this.#doors.servers.listen(options);
+      const { address, port, url } = real;
+      const local = new VirtualListener(process, this.#network, { ...options, port }, () => random.uuid());
+      const forget = process.onKill(() => void real.close(0));
+      return {
+        address,
+        port,
+        url,
+        close: async (grace) => {
+          forget();
+          await Promise.all([local.close(grace), real.close(grace)]);
+        },
+      };
+    };
+    return { listen, afterArrivals: (action) => void this.activity.soon(action) };
+  }
+}
+
+type IsLocal = (url: string) => boolean;
+
+function counted(http: HttpClient, activity: Activity): HttpClient {
+  return { request: (request) => activity.during(() => http.request(request)), close: () => http.close() };
+}
+
+function eitherHttp(local: HttpClient, real: HttpClient, isLocal: IsLocal): HttpClient {
+  return {
+    request: (request: HttpRequest) => (isLocal(request.url) ? local : real).request(request),
+    // That of the world, which others use.
+    close: async () => undefined,
+  };
+}
+
+function eitherTransfers(local: Transfers, real: Transfers, isLocal: IsLocal): Transfers {
+  return { send: (transfer) => (isLocal(transfer.url) ? local : real).send(transfer) };
+}
+
+function eitherSockets(local: Sockets, real: Sockets, isLocal: IsLocal): Sockets {
+  return { connect: (url, options) => (isLocal(url) ? local : real).connect(url, options) };
+}

@@ -1,0 +1,75 @@
+import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { type Cluster, type StartClusterOptions, startCluster } from "../../../../src/cloud/index.js";
+import { openCloudSession } from "../../../../src/cluster/local/cloud-session.js";
+import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+
+/** A user of the cluster, over the real network. */
+export interface Client {
+  /** Id of a server that builds. */
+  create(name: string, host?: string): Promise<string>;
+  act(id: string, action: Readonly<Record<string, unknown>>): Promise<void>;
+  status(id: string): Promise<string>;
+  names(): Promise<readonly string[]>;
+  remove(id: string): Promise<void>;
+  flavor(name: string): Promise<string>;
+}
+
+/** Runs `work` with a cluster, which is stopped afterwards. */
+export async function withCluster(
+  options: StartClusterOptions,
+  work: (cloud: Cluster, client: Client) => Promise<void>,
+): Promise<void> {
+  const cloud = await startCluster(options);
+  try {
+    await withClient(cloud, (client) => work(cloud, client));
+  } finally {
+    await cloud.stop();
+  }
+}
+
+async function withClient(cloud: Cluster, work: (client: Client) => Promise<void>): Promise<void> {
+  const { http } = createNodeRuntime({ logger: quietLogger });
+  try {
+    const session = await openCloudSession(new NodeFiles(), http, stateDir(cloud.stateDir, "/"));
+    const flavor = async (name: string) => {
+      const { flavors } = (await session.request("compute", "GET", "/flavors", "2.1")) as {
+        readonly flavors: readonly { readonly id: string; readonly name: string }[];
+      };
+      return flavors.find((each) => each.name === name)?.id ?? "";
+    };
+    const servers = async () =>
+      (
+        (await session.request("compute", "GET", "/servers", "2.1")) as {
+          readonly servers: readonly { readonly name: string }[];
+        }
+      ).servers;
+    await work({
+      flavor,
+      create: async (name, host) => {
+        const { images } = (await session.request("image", "GET", "/v2/images", "2.0")) as {
+          readonly images: readonly { readonly id: string }[];
+        };
+        const server = { name, flavorRef: await flavor("m1.tiny"), imageRef: images[0]?.id, networks: "none" };
+        const body = { server: host === undefined ? server : { ...server, host } };
+        const created = (await session.request("compute", "POST", "/servers", "2.74", body)) as {
+          readonly server: { readonly id: string };
+        };
+        return created.server.id;
+      },
+      act: async (id, action) =>
+        void (await session.request("compute", "POST", `/servers/${id}/action`, "2.1", action)),
+      status: async (id) =>
+        (
+          (await session.request("compute", "GET", `/servers/${id}`, "2.1")) as {
+            readonly server: { readonly status: string };
+          }
+        ).server.status,
+      names: async () => (await servers()).map(({ name }) => name).toSorted(),
+      remove: async (id) => void (await session.request("compute", "DELETE", `/servers/${id}`, "2.1")),
+    });
+  } finally {
+    await http.close();
+  }
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { withCluster } from "./support/client.js";
+
+describe("a cluster with virtual time", () => {
+  it("does what it is asked while its time stands", async () => {
+    await withCluster({ hosts: 1, time: "virtual" }, async (cloud, client) => {
+      const before = cloud.now;
+      const id = await client.create("vm1");
+      await expect.poll(() => client.status(id)).toBe("ACTIVE");
+      expect(cloud.now).toBe(before);
+    });
+  });
+
+  it("confirms a resize by itself once its window has passed, and not before", async () => {
+    const config = { DEFAULT: { resize_confirm_window: 1800 } };
+    await withCluster({ hosts: 2, time: "virtual", config }, async (cloud, client) => {
+      const id = await client.create("vm1");
+      await cloud.settled();
+      await client.act(id, { resize: { flavorRef: await client.flavor("m1.small") } });
+      await cloud.settled();
+      await cloud.advance(1_700);
+      expect(await client.status(id)).toBe("VERIFY_RESIZE");
+      await cloud.advance(200);
+      expect(await client.status(id)).toBe("ACTIVE");
+      expect(await cloud.audit()).toEqual([]);
+    });
+  });
+
+  it("waits for what goes by time without that anybody moves it", async () => {
+    await withCluster({ hosts: 1, time: "virtual" }, async (cloud, client) => {
+      await cloud.faults.set("devstack1", "driver.spawn=slow:90s");
+      const before = cloud.now;
+      const id = await client.create("vm1");
+      await cloud.settled();
+      expect(await client.status(id)).toBe("ACTIVE");
+      expect(cloud.now - before).toBeGreaterThanOrEqual(90_000);
+      await cloud.faults.set("devstack1", "driver.destroy=hang");
+      await client.remove(id);
+      await expect(cloud.settled({ timeout: 30 })).rejects.toThrow(
+        "has not settled within 30 s: server vm1 is deleting",
+      );
+    });
+  });
+
+  it("lets time pass by itself when it is asked to", async () => {
+    await withCluster({ hosts: 1, time: "virtual", autoAdvance: true }, async (cloud, client) => {
+      await cloud.faults.set("devstack1", "driver.spawn=slow:90s");
+      const id = await client.create("vm1");
+      await expect.poll(() => client.status(id), { timeout: 10_000 }).toBe("ACTIVE");
+      const before = cloud.now;
+      await expect.poll(() => cloud.now - before).toBeGreaterThan(10_000);
+    });
+  });
+
+  it("lets tokens expire", async () => {
+    await withCluster({ hosts: 0, time: "virtual" }, async (cloud, client) => {
+      await cloud.advance(3_500);
+      expect(await client.names()).toEqual([]);
+      await cloud.advance(200);
+      await expect(client.names()).rejects.toThrow("401");
+    });
+  });
+
+  it("says that real time cannot be moved", async () => {
+    await withCluster({ hosts: 0 }, async (cloud) => {
+      await expect(cloud.advance(1)).rejects.toThrow('time: "virtual"');
+    });
+    await withCluster({ hosts: 0, time: "virtual" }, async (cloud) => {
+      await expect(cloud.advance(-1)).rejects.toThrow("found -1 seconds");
+    });
+  });
+});

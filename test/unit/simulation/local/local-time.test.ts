@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { Activity } from "../../../../src/simulation/local/activity.js";
+import { RealTime, VirtualTime } from "../../../../src/simulation/local/local-time.js";
+
+describe("virtual time", () => {
+  it("stands until it is moved, and does what is due in order", async () => {
+    const time = new VirtualTime(new Activity());
+    const begin = time.clock.now();
+    const seen: number[] = [];
+    const note = (): void => void seen.push(time.clock.now() - begin);
+    time.plan(300, note);
+    time.plan(100, () => {
+      note();
+      time.plan(50, note);
+    });
+    const cancel = time.plan(200, note);
+    cancel();
+    await time.advance(250);
+    expect(seen).toEqual([100, 150]);
+    expect(time.clock.monotonic()).toBe(250);
+    await time.advance(50);
+    expect(seen).toEqual([100, 150, 300]);
+  });
+
+  it("moves for one after the other who moves it", async () => {
+    const time = new VirtualTime(new Activity());
+    await Promise.all([time.advance(100), time.advance(200)]);
+    expect(time.clock.monotonic()).toBe(300);
+  });
+
+  it("waits at each moment for what is under way", async () => {
+    const activity = new Activity();
+    const time = new VirtualTime(activity);
+    const seen: string[] = [];
+    time.plan(
+      10,
+      () =>
+        void activity
+          .during(async () => void seen.push("read"))
+          .then(() => activity.soon(() => void seen.push("taken"))),
+    );
+    time.plan(11, () => void seen.push("next"));
+    await time.advance(20);
+    expect(seen).toEqual(["read", "taken", "next"]);
+  });
+
+  it("goes to the next moment at which something is due", async () => {
+    const time = new VirtualTime(new Activity());
+    time.plan(500, () => undefined);
+    expect(await time.next(100)).toBe(false);
+    expect(time.clock.monotonic()).toBe(0);
+    expect(await time.next(1_000)).toBe(true);
+    expect(time.clock.monotonic()).toBe(500);
+  });
+
+  it("has nothing left to come once it is closed", async () => {
+    const time = new VirtualTime(new Activity());
+    time.plan(10, () => expect.fail("it was closed"));
+    time.close();
+    await time.advance(20);
+  });
+});
+
+describe("real time", () => {
+  it("keeps no timer once it is closed", async () => {
+    const time = new RealTime(new Activity());
+    time.plan(1, () => expect.fail("it was closed"));
+    time.close();
+    await new Promise<void>((resolve) => void new RealTime(new Activity()).plan(5, resolve));
+  });
+});
