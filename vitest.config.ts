@@ -83,7 +83,7 @@ const realNova = () => {
 
 const overNova = (release: string, names: readonly string[]) => {
   const { test } = project({ name: "scenario", testTimeout: 600_000, light: true });
-  const include = names.map((name) => `test/scenario/${name}.test.ts`);
+  const include = [...names.map((name) => `test/scenario/${name}.test.ts`), "test/over-nova/**/*.test.ts"];
   const setupFiles = [...test.setupFiles, "test/fixtures/nova-conductor/skip-differences.ts"];
   return { test: { ...test, name: `nova-${release}`, include, setupFiles, provide: { adapter: release } } };
 };
