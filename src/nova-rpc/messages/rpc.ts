@@ -105,7 +105,10 @@ export class Rpc {
     }
   }
 
-  /** Resolves when a queue has it. @throws {MessagingTimeout} nobody will get it, or that is not known */
+  /**
+   * Resolves when a queue has it. A broker that was restarted has a host's queue again only once that host is back.
+   * @throws {MessagingTimeout} nobody will get it, or that is not known
+   */
   async cast(asked: Asked): Promise<void> {
     const { timers, clock } = this.#options.runtime;
     const deadline = clock.monotonic() + RPC_RESPONSE_TIMEOUT;
@@ -114,7 +117,8 @@ export class Rpc {
         await this.#send(REQUESTS, asked, null, null);
         return;
       } catch (error) {
-        if (error instanceof Unsent && clock.monotonic() < deadline) {
+        if (isNowhere(error) && clock.monotonic() < deadline) {
+          this.#options.observer.message("retried", labelOf(asked));
           await timers.sleep(TRY_AGAIN);
           continue;
         }

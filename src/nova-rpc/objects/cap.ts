@@ -20,7 +20,7 @@ const DEEPEST = 100;
 
 /**
  * The value with every object in it, at any depth, at a version that the profile has. A conductor answers an object that is newer by
- * asking itself to backport it, in an endless chain that stops the cloud: what leaves the process passes here (`sealed-message.ts`).
+ * asking itself to backport it, in an endless chain that stops the cloud: what leaves the process passes here (`oslo-message.ts`).
  * A newer minor version becomes the profile's: its new fields are dropped where they are known, and ignored by the reader elsewhere.
  * @throws {ObjectTooNew} of a newer major version, or one that the profile has not at all
  * @throws {MalformedObject} something that only looks like an object

@@ -4,7 +4,7 @@ import { connectToNova } from "../../../src/nova-rpc/connect-to-nova.js";
 import { adminContext } from "../../../src/nova-rpc/messages/request-context.js";
 import { Rpc } from "../../../src/nova-rpc/messages/rpc.js";
 import { OLDEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
-import { Unsent } from "../../../src/runtime/message-broker.js";
+import { Unroutable, Unsent } from "../../../src/runtime/message-broker.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { UUID } from "../../fixtures/nova-session-lab.js";
@@ -109,14 +109,20 @@ describe("a connection that is lost, and comes back", () => {
     expect(runtime.clock.monotonic() - began).toBe(10_000);
   });
 
-  it("sends a cast once it can, and gives it up after a minute", async () => {
+  it.each([
+    ["it is connected", new Unsent("not connected to the broker")],
+    [
+      "the other host is back at its queue, which a broker that was restarted does not have",
+      new Unroutable("no queue"),
+    ],
+  ])("sends a cast once %s, and gives it up after a minute", async (_when, refusal) => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker().connect();
     let left = 3;
     broker.publish = async () => {
       left -= 1;
       if (left >= 0) {
-        throw new Unsent("not connected to the broker");
+        throw refusal;
       }
     };
     const options = { topology: TOPOLOGY, runtime, lookOnly: false, observer: NO_OBSERVER };
@@ -126,7 +132,9 @@ describe("a connection that is lost, and comes back", () => {
     await runtime.runUntil(rpc.cast(asked));
     expect(left).toBe(-1);
     left = 1_000_000;
-    await expect(runtime.runUntil(rpc.cast(asked))).rejects.toThrow(/not connected to the broker/);
+    const began = runtime.clock.monotonic();
+    await expect(runtime.runUntil(rpc.cast(asked))).rejects.toThrow(`confirm_resize to compute.h: ${refusal.message}`);
+    expect(runtime.clock.monotonic() - began).toBe(60_000);
   });
 
   it("lets what is under way wait for the lease, until it is back or lost", async () => {
