@@ -75,11 +75,11 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   serverGroup: (args) => serverGroupOf(args),
   flavor: (args) => readRecord(FLAVOR_OBJECT, args.flavor),
   type: (args) => (args.reboot_type === "HARD" ? "HARD" : "SOFT"),
-  imageId: (args) => text(args.image_id, ""),
+  imageId: (args) => named(args, "image_id"),
   rescueImageRef: (args) => (typeof args.rescue_image_ref === "string" ? args.rescue_image_ref : undefined),
   tailLength: ({ tail_length: length }) => lineCount(length),
   diskInfo: (args) => (typeof args.disk_info === "string" ? args.disk_info : JSON.stringify(args.disk_info ?? {})),
-  dest: (args) => text(args.dest, ""),
+  dest: (args) => named(args, "dest"),
   blockMigration: (args) => flagOrNull(args.block_migration),
   diskOverCommit: (args) => args.disk_over_commit === true,
   data: (args) => readLiveMigrateData(args.migrate_data ?? args.dest_check_data),
@@ -130,6 +130,15 @@ export function serverGroupOf({ request_spec: spec }: Arguments): string | undef
   const { instance_group: group } = isRecord(spec) ? objectOf(spec)["nova_object.data"] : {};
   const { uuid } = isRecord(group) ? objectOf(group, "InstanceGroup")["nova_object.data"] : {};
   return typeof uuid === "string" ? uuid : undefined;
+}
+
+/** A name without which the message says nothing. */
+function named(args: Arguments, name: string): string {
+  const value = text(args[name], "");
+  if (value === "") {
+    throw new MalformedObject(`a message that names no ${name}`);
+  }
+  return value;
 }
 
 export function text(value: unknown, fallback: string): string {

@@ -1,3 +1,4 @@
+import { MOST } from "../../records/field.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { type FieldCodec, text } from "./field-codec.js";
 import { isRecord, MalformedObject, type NovaObject, objectOf } from "./primitive.js";
@@ -43,9 +44,13 @@ export function carriedSelections(value: unknown): NovaObject[] {
 /** `filter_properties.retry`; null: there is no second try. */
 export function readRetry(filterProperties: unknown): RetryInfo | null {
   const retry = isRecord(filterProperties) ? filterProperties.retry : undefined;
-  if (!isRecord(retry) || typeof retry.num_attempts !== "number" || !Array.isArray(retry.hosts)) {
+  if (!isRecord(retry) || !isCount(retry.num_attempts) || !Array.isArray(retry.hosts)) {
     return null;
   }
   const hosts = retry.hosts.filter(Array.isArray).map(([host, node]) => [String(host), String(node)] as const);
   return { numAttempts: retry.num_attempts, hosts };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOST;
 }
