@@ -57,23 +57,21 @@ export class Life {
 
   /** As {@link whileAlive}, for work that heeds a signal: the caller's, if it has one, and the end of this life abort it. */
   bounded<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (signal === undefined) {
-      return this.whileAlive(() => work(this.signal));
-    }
     return this.whileAlive(async () => {
-      // Not AbortSignal.any, of which a signal that lives long keeps something for each request.
+      // Each work has a signal of its own: of one that many listen to, Node warns. Not AbortSignal.any, of which a signal that
+      // lives long keeps something for each request.
       const either = new AbortController();
-      const abort = () => either.abort(signal.reason);
-      if (signal.aborted) {
+      const abort = () => either.abort(signal?.reason);
+      if (signal?.aborted) {
         abort();
       }
-      signal.addEventListener("abort", abort, { once: true });
+      signal?.addEventListener("abort", abort, { once: true });
       const forget = this.onKill(() => either.abort(this.signal.reason));
       try {
         return await work(either.signal);
       } finally {
         forget();
-        signal.removeEventListener("abort", abort);
+        signal?.removeEventListener("abort", abort);
       }
     });
   }

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { Life } from "../../../src/runtime/life.js";
+
+it("lets any number of works heed its end at once, of which Node would warn", async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on("warning", note);
+  const life = new Life();
+  let heeded = 0;
+  for (let count = 0; count < 20; count += 1) {
+    void life.bounded(undefined, async (signal) => {
+      signal.addEventListener("abort", () => {
+        heeded += 1;
+      });
+      return new Promise(() => {});
+    });
+  }
+  await new Promise(setImmediate);
+  process.off("warning", note);
+  expect(warnings).toEqual([]);
+  life.kill();
+  expect(heeded).toBe(20);
+});
