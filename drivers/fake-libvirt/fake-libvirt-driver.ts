@@ -253,6 +253,10 @@ export class FakeLibvirtDriver implements VirtDriver {
     return this.#rescue.unrescue(instance, options);
   }
 
+  setAdminPassword(instance: Instance): Promise<void> {
+    return this.#guests.setAdminPassword(instance);
+  }
+
   /** There is no image service to send anything to: it takes its time and goes through its stages. */
   async snapshot(
     instance: Instance,

@@ -4,7 +4,9 @@ import {
   type DriverOperationOptions,
   GuestNotFound,
   type Instance,
+  InstanceAgentNotEnabled,
   InstanceExists,
+  InstanceNotRunning,
   type NetworkInfo,
   type SpawnOptions,
 } from "../../src/virt/index.js";
@@ -184,6 +186,16 @@ export class Guests {
     });
   }
 
+  /** As libvirt does by the guest agent that the image must have. It is set nowhere: no guest here lets anybody log in. */
+  async setAdminPassword(instance: Instance): Promise<void> {
+    if ((await this.state(instance)) !== "running") {
+      throw new InstanceNotRunning(`guest ${domainName(instance)} (${instance.uuid}) does not run`);
+    }
+    if (!isTrue(instance.systemMetadata.image_hw_qemu_guest_agent)) {
+      throw new InstanceAgentNotEnabled("QEMU guest agent is not enabled");
+    }
+  }
+
   async #undoCreate(uuid: string, removeDisks: () => Promise<void>): Promise<void> {
     try {
       await this.#parts.store.undefine(uuid);
@@ -193,3 +205,6 @@ export class Guests {
     }
   }
 }
+
+/** A property of an image, as Nova reads one that says yes or no. */
+const isTrue = (property: string | undefined): boolean => /^(1|t|true|on|y|yes)$/i.test(property?.trim() ?? "");

@@ -44,6 +44,16 @@ export class InstanceInvalidState extends ConductorError {
 export class NotImplementedError extends ConductorError {
   override readonly name = "NotImplementedError";
 }
+/** The guest's password was not set, or the guest cannot be told. */
+export class InstancePasswordSetFailed extends ConductorError {
+  override readonly name: string = "InstancePasswordSetFailed";
+}
+export class SetAdminPasswdNotSupported extends InstancePasswordSetFailed {
+  override readonly name = "SetAdminPasswdNotSupported";
+}
+export class InstanceAgentNotEnabled extends InstancePasswordSetFailed {
+  override readonly name = "InstanceAgentNotEnabled";
+}
 export class ServiceNotFound extends ConductorError {
   override readonly name = "ServiceNotFound";
 }

@@ -10,6 +10,8 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["InstanceNotFound", errors.GuestNotFound],
   ["InstanceExists", errors.InstanceExists],
   ["InstanceNotRunning", errors.InstanceNotRunning],
+  ["SetAdminPasswdNotSupported", errors.SetAdminPasswdNotSupported],
+  ["InstanceAgentNotEnabled", errors.InstanceAgentNotEnabled],
   ["InstancePowerOffFailure", errors.InstancePowerOffFailure],
   ["ComputeResourcesUnavailable", errors.ComputeResourcesUnavailable],
   ["BuildAbortException", errors.BuildAbortException],

@@ -246,6 +246,11 @@ export class DriverHost extends HostedMoves {
     return this.#invoker.runNeeded("unrescue", instance, options);
   }
 
+  /** @throws {SetAdminPasswdNotSupported} {@link InstanceAgentNotEnabled} */
+  setAdminPassword(instance: Instance, password: string, options?: Options): Promise<void> {
+    return this.#invoker.runNeeded("setAdminPassword", instance, password, options);
+  }
+
   /** @throws {InstanceNotRunning} */
   snapshot(instance: Instance, imageId: string, options: Omit<SnapshotOptions, "upload">): Promise<void> {
     return lendingImages(this.#context.images, (lent) =>

@@ -60,6 +60,7 @@ export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
   checkInstanceSharedStorageCleanup: rule(false, false, MINUTE),
   rescue: rule(false, true, 10 * MINUTE),
   unrescue: rule(false, true, 10 * MINUTE),
+  setAdminPassword: rule(false, true, 2 * MINUTE),
   snapshot: rule(false, true, 60 * MINUTE),
   getHostUptime: rule(false, false, MINUTE),
   getConsoleOutput: rule(false, false, MINUTE),

@@ -196,6 +196,13 @@ export interface VirtDriver extends MoveMethods, ReportMethods {
    */
   unrescue?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
   /**
+   * Sets the password of the guest's administrator, by an agent in the guest or whatever the hypervisor has for it. Left out: @throws
+   * {NotImplemented}. @throws {SetAdminPasswdNotSupported} nobody can tell such a guest. @throws {InstanceAgentNotEnabled} its agent
+   * is off. Any other error counts as a failure, whose text no user sees.
+   * @calledBy the API's action changePassword, of a guest that runs (6.6). The instance's lock.
+   */
+  setAdminPassword?(instance: Instance, password: string, options?: DriverOperationOptions): Promise<void>;
+  /**
    * Stores the guest's root disk as image `imageId`. Must call `updateTaskState` with `image_pending_upload` when the
    * copy is wanted and with `image_uploading` when it is being sent. Left out: @throws {NotImplemented}.
    * @throws {InstanceNotRunning} there is no guest.

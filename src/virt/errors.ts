@@ -21,6 +21,14 @@ export class InstanceExists extends VirtError {
 export class InstanceNotRunning extends VirtError {
   override readonly name = "InstanceNotRunning";
 }
+/** Nobody can set the password of a guest like this. */
+export class SetAdminPasswdNotSupported extends VirtError {
+  override readonly name = "SetAdminPasswdNotSupported";
+}
+/** The agent in the guest, which would do it, is not enabled. */
+export class InstanceAgentNotEnabled extends VirtError {
+  override readonly name = "InstanceAgentNotEnabled";
+}
 export class InstancePowerOffFailure extends VirtError {
   override readonly name = "InstancePowerOffFailure";
 }

@@ -17,6 +17,7 @@ import { LIVE_MIGRATION } from "./live-migration/live-migration.js";
 import { UNFINISHED } from "./live-migration/unfinished.js";
 import { REBOOT_INSTANCE, REBOOT_TASKS, START_INSTANCE, STOP_INSTANCE } from "./power/power.js";
 import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
+import { SET_ADMIN_PASSWORD } from "./states/set-admin-password.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
 import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";
 import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";
@@ -204,6 +205,11 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   unrescue_instance: onGuest(UNRESCUE_INSTANCE, "unrescuing"),
   soft_delete_instance: { ...onGuest(SOFT_DELETE_INSTANCE, "soft-deleting"), stopsLiveMigration: true },
   restore_instance: onGuest(RESTORE_INSTANCE, "restoring"),
+  set_admin_password: {
+    lock: "instance",
+    admission: { instance: "here", tasks: ["updating_password"] },
+    flow: SET_ADMIN_PASSWORD,
+  },
 };
 
 /** The operation that a message asks for. One method rebuilds in place, or on another host. */

@@ -237,6 +237,12 @@ const INIT_ROWS: readonly InitRow[] = [
     next: "continue",
   },
   {
+    row: "interrupted change of the password",
+    when: (facts) => taskIn(facts, ["updating_password"]),
+    act: () => clearTask,
+    next: "continue",
+  },
+  {
     row: "plug VIFs",
     when: ({ plugsVifs }) => plugsVifs,
     act: () => ({ kind: "plug-vifs" }),

@@ -12,6 +12,7 @@ import { storeFault } from "./api/store-fault.js";
 import { SchemaValidator } from "./api/validate.js";
 import { type ApiVersion, MAX_MICROVERSION, MIN_MICROVERSION, versionDocument, versionList } from "./api/versions.js";
 import { COMPUTE_ROUTES } from "./compute-routes.js";
+import { endPasswordTasks } from "./servers/actions/change-password.js";
 
 const RANGE: MicroversionRange = {
   service: "compute",
@@ -32,6 +33,7 @@ interface Caller {
 /** Nova's API; mount it at `/compute`. */
 export function createComputeApi(deps: ComputeDeps): ServiceHandler {
   const validator = new SchemaValidator();
+  endPasswordTasks(deps);
   return serve<ComputeRoute, Caller>({
     routes: COMPUTE_ROUTES,
     random: deps.random,

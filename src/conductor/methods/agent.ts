@@ -153,6 +153,8 @@ export const AGENT_METHODS = {
   /** `rescueImageRef`: absent: the instance's own image. */
   rescue_instance: cast({ ...ofInstance, rescueImageRef: optional(text()) }),
   unrescue_instance: cast(ofInstance),
+  /** `newPass`: what the guest's administrator is to log in with; it is kept nowhere. */
+  set_admin_password: call({ ...ofInstance, newPass: text() }, nothing),
   soft_delete_instance: cast(ofInstance),
   restore_instance: cast(ofInstance),
   /** `imageId`: where the snapshot goes. */

@@ -77,6 +77,7 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   type: (args) => (args.reboot_type === "HARD" ? "HARD" : "SOFT"),
   imageId: (args) => named(args, "image_id"),
   rescueImageRef: (args) => (typeof args.rescue_image_ref === "string" ? args.rescue_image_ref : undefined),
+  newPass: (args) => text(args.new_pass, ""),
   tailLength: ({ tail_length: length }) => lineCount(length),
   diskInfo: (args) => (typeof args.disk_info === "string" ? args.disk_info : JSON.stringify(args.disk_info ?? {})),
   dest: (args) => named(args, "dest"),

@@ -15,10 +15,6 @@ import {
 } from "./parameters.js";
 import { unservable, unservableMove } from "./unservable.js";
 
-class SetAdminPasswdNotSupported extends Error {
-  override readonly name = "SetAdminPasswdNotSupported";
-}
-
 /** A message in the agent's words. */
 export interface Inbound<M extends AgentMethod> {
   readonly method: M;
@@ -91,10 +87,6 @@ const OTHERWISE = {
 
   // Backups are not rotated: the image of the request stays as the API has made it.
   backup_instance: notDone,
-  set_admin_password: async (args, tools) => {
-    await notDone(args, tools);
-    throw new SetAdminPasswdNotSupported("Set admin password is not supported by this driver.");
-  },
 
   set_host_enabled: (args, tools) => {
     tools.hostChanges();

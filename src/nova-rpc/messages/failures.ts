@@ -43,6 +43,8 @@ const OUTBOUND: Readonly<Record<string, string>> = {
   ObjectActionError: "ObjectActionError",
   InstanceInvalidState: "InstanceInvalidState",
   ConsoleTypeUnavailable: "ConsoleTypeUnavailable",
+  InstancePasswordSetFailed: "InstancePasswordSetFailed",
+  InstanceAgentNotEnabled: "InstanceAgentNotEnabled",
   SetAdminPasswdNotSupported: "SetAdminPasswdNotSupported",
 };
 

@@ -82,7 +82,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
       scheduler_enabled_filters:
         "AvailabilityZoneFilter,ComputeFilter,ComputeCapabilitiesFilter,ImagePropertiesFilter,ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter",
       stable_rescue: false,
-      change_password: false,
+      change_password: true,
       vnc_console: false,
       serial_console: false,
       metadata_service: false,

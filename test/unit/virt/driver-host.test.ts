@@ -144,6 +144,7 @@ describe("what the core adds", () => {
       host.cleanupLingeringInstanceResources(instance),
       host.rescue(instance, { ...NO_DEVICES, image: imageOf() }),
       host.unrescue(instance),
+      host.setAdminPassword(instance, "secret"),
       host.snapshot(instance, "i", { updateTaskState: async () => {} }),
       host.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
       host.finishMigration(migrationOf(), instance, "", { ...spawnOptions, resizeInstance: false }),

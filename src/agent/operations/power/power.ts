@@ -79,7 +79,8 @@ export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
     settle(services, instance, { vmState: "active" }, [STAGES[type].started]),
 });
 
-async function settle(
+/** Nothing is done to the instance any more, and what its guest does is recorded. */
+export async function settle(
   { context }: OperationServices,
   instance: Instance,
   changes: InstanceChanges,

@@ -1,6 +1,7 @@
 import {
   InstanceInvalidState,
   InstanceNotFound,
+  InstancePasswordSetFailed,
   MessagingTimeout,
   NotImplementedError,
 } from "../../../conductor/errors.js";
@@ -44,6 +45,9 @@ function faultOf(error: unknown, verb: string): unknown {
   if (error instanceof InstanceInvalidState) {
     const { attr, state, instance_uuid: uuid } = error.data;
     return conflict(`Cannot '${verb}' instance ${uuid} while it is in ${attr} ${state}`);
+  }
+  if (error instanceof InstancePasswordSetFailed) {
+    return conflict(error.message);
   }
   return error instanceof MessagingTimeout ? conflict("Service is unavailable at this time.") : error;
 }

@@ -111,6 +111,7 @@ describe("2.6 what cannot go on ends", () => {
     [{ taskState: "image_snapshot" }, CLEARED],
     [{ taskState: "shelving" }, CLEARED],
     [{ taskState: "rescuing" }, CLEARED],
+    [{ taskState: "updating_password" }, CLEARED],
     [
       { taskState: "unpausing", vmState: "paused" },
       { taskState: null, vmState: "active" },

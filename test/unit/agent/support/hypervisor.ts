@@ -200,6 +200,10 @@ export class Hypervisor {
         call("unrescue", instance);
         guest(instance).power = POWER_STATES.running;
       },
+      setAdminPassword: async (instance) => {
+        call("setAdminPassword", instance);
+        guest(instance);
+      },
       snapshot: async (instance, _image, { updateTaskState }) => {
         call("snapshot", instance);
         guest(instance);

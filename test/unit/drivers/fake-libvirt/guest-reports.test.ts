@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { uptimeText } from "../../../../drivers/fake-libvirt/guest-reports.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
-import { GuestNotFound } from "../../../../src/virt/index.js";
+import { GuestNotFound, InstanceAgentNotEnabled, InstanceNotRunning } from "../../../../src/virt/index.js";
 import { instanceOf, UUID } from "../../virt/fixtures.js";
 import { DESTROY, IMAGE, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
 
@@ -111,4 +111,24 @@ test("8.14 the words of uptime", () => {
   expect(uptimeText(now, 7_500, 1)).toBe(" 12:34:56 up  2:05,  0 users,  load average: 1.00, 0.90, 0.80\n");
   expect(uptimeText(now, 86_460, 0)).toMatch(/ up 1 day, 1 min, /);
   expect(uptimeText(now, 200_000, 0)).toMatch(/ up 2 days, {2}7:33, /);
+});
+
+describe.each(LABS)("6.6 the administrator's password on %s", (_, newLab) => {
+  let lab: Lab;
+  let host: DriverHost;
+
+  beforeEach(async () => {
+    lab = await newLab();
+    host = await lab.connect();
+  });
+  afterEach(() => lab.close());
+
+  test("is taken where the image has a guest agent, of a guest that runs", async () => {
+    await host.spawn(vm1, SPAWN);
+    const withAgent = { ...vm1, systemMetadata: { image_hw_qemu_guest_agent: "yes" } };
+    await host.setAdminPassword(withAgent, "secret");
+    await expect(host.setAdminPassword(vm1, "secret")).rejects.toThrow(InstanceAgentNotEnabled);
+    await host.powerOff(vm1);
+    await expect(host.setAdminPassword(withAgent, "secret")).rejects.toThrow(InstanceNotRunning);
+  });
 });

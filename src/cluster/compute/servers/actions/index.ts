@@ -5,6 +5,7 @@ import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
 import { addSecurityGroup, removeSecurityGroup } from "../network/security-group-actions.js";
 import { consoleActions } from "../remote-consoles.js";
+import { changePassword } from "./change-password.js";
 import { consoleOutput } from "./console-output.js";
 import { createBackup } from "./create-backup.js";
 import { createImage } from "./create-image.js";
@@ -55,6 +56,7 @@ const ACTIONS: readonly ServerAction[] = [
   createBackup,
   addSecurityGroup,
   removeSecurityGroup,
+  changePassword,
   consoleOutput,
   ...consoleActions,
   restore,

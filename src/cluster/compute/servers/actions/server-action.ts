@@ -22,7 +22,7 @@ interface ChangingAction {
   readonly run: (deps: ComputeDeps, call: Call) => Answer;
 }
 
-/** Changes nothing, and waits for the answer of the server's host. */
+/** Waits for the answer of the server's host. */
 interface AskingAction {
   readonly ask: (deps: ComputeDeps, call: Call) => Promise<Answer>;
 }

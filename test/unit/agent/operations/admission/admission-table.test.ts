@@ -53,6 +53,7 @@ const TABLE: Readonly<
   unrescue_instance: [HERE, "unrescuing"],
   soft_delete_instance: [HERE, "soft-deleting"],
   restore_instance: [HERE, "restoring"],
+  set_admin_password: [HERE, "updating_password"],
 };
 
 /** Its messages are carried out for a deleted instance, too. */

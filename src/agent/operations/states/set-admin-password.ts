@@ -1,0 +1,72 @@
+import {
+  InstanceAgentNotEnabled,
+  InstancePasswordSetFailed,
+  NotImplementedError,
+  SetAdminPasswdNotSupported,
+} from "../../../conductor/errors.js";
+import { type Instance, POWER_STATES } from "../../../records/index.js";
+import * as virt from "../../../virt/errors.js";
+import { demand } from "../admission/admission.js";
+import type { Call, DemandingFlow, OperationServices } from "../contract.js";
+import { isLeaseLost, operation } from "../flow/error-wrappers.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { settle } from "../power/power.js";
+
+interface PasswordProgress {
+  readonly services: OperationServices;
+  readonly instance: Instance;
+  readonly password: string;
+}
+
+const STEPS = stepList<PasswordProgress>("set_admin_password", {
+  set_password: async ({ services, instance, password }) => {
+    const { driver } = services.context;
+    if ((await driver.powerState(instance)) !== POWER_STATES.running) {
+      throw failed(instance, `instance ${instance.uuid} is not running`);
+    }
+    try {
+      await driver.setAdminPassword(instance, password);
+    } catch (error) {
+      throw told(services, instance, error);
+    }
+  },
+  record: ({ services, instance }) => settle(services, instance, {}, ["updating_password"]),
+});
+
+/** Spec 6.6: a caller waits, and hears why the guest has kept its password. The password is written nowhere. */
+export const SET_ADMIN_PASSWORD: DemandingFlow<"set_admin_password"> = { steps: [STEPS], answer: setAdminPassword };
+
+async function setAdminPassword(call: Call<"set_admin_password">): Promise<null> {
+  const { services, request, asker, event } = call;
+  await operation(services.context, event, async () => {
+    asker.refuseGivenUp();
+    const { instance } = await demand(services.context, call, request);
+    await runSteps(services, STEPS, { services, instance, password: request.newPass });
+  });
+  return null;
+}
+
+/** What the caller hears of the driver's error; of one that says anything else the caller hears nothing, since it may name the password. */
+function told({ context }: OperationServices, instance: Instance, error: unknown): unknown {
+  if (error instanceof virt.NotImplemented) {
+    return new NotImplementedError(error.message);
+  }
+  if (error instanceof virt.SetAdminPasswdNotSupported) {
+    return new SetAdminPasswdNotSupported(error.message);
+  }
+  if (error instanceof virt.InstanceAgentNotEnabled) {
+    return new InstanceAgentNotEnabled(error.message);
+  }
+  if (isLeaseLost(error)) {
+    return error;
+  }
+  const { name } = error instanceof Error ? error : { name: "no Error" };
+  context.runtime.logger.error(`the driver could not set the administrator's password: ${name}`, {
+    instance: instance.uuid,
+  });
+  return failed(instance, "error setting admin password");
+}
+
+function failed({ uuid }: Instance, reason: string): InstancePasswordSetFailed {
+  return new InstancePasswordSetFailed(`Failed to set admin password on ${uuid} because ${reason}`);
+}
