@@ -18,7 +18,7 @@ const HOST = [
   "external_instance_event",
   "set_host_enabled",
 ];
-const services = {} as AgentServices;
+const services = { runtime: {} } as unknown as AgentServices;
 
 /** The event of the instance's action that an operation records. */
 function eventOf(name: OperationName): string {
