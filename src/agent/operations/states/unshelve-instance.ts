@@ -4,6 +4,7 @@ import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChan
 import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Claim } from "../../tracker/contract.js";
+import { UNPLACED } from "../../unplaced.js";
 import type { Found, Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
@@ -110,8 +111,8 @@ async function refused(
 }
 
 /**
- * While its guest cannot be removed, or what it holds not be given back, the instance stays here: with the task_state, until that has
- * been done; one that is being deleted by now goes with its guest.
+ * While its guest cannot be removed, what it holds not be given back, or its row not be written, the instance stays here: with the
+ * task_state, until that has been done; one that is being deleted by now goes with its guest.
  */
 async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promise<void> {
   const { services, instance } = progress;
@@ -153,8 +154,9 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
 }
 
 /**
- * Allocations, then the row, so that it looks shelved only when it holds nothing: nobody looks for what a server on no host holds. One that is being deleted keeps its task state, and
- * where it has a host also that: off it the delete would be nobody's if this agent died before it has its turn.
+ * Allocations, then the row, so that it looks shelved only when it holds nothing: nobody looks for what a server on no host holds.
+ * One that is being deleted keeps its task state, and where it has a host also that: off it the delete would be nobody's if this
+ * agent died before it has its turn.
  */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
   const { context } = services;
@@ -168,14 +170,13 @@ async function takeOff({ services, request, instance, claim }: UnshelveProgress,
   }
   const nowhere = { launchedOn: null, availabilityZone: null } as const;
   const tasks = { expectedTaskState: ["unshelving", "spawning"] } as const;
-  const write = taken ? { instance: nowhere } : { instance: { ...nowhere, taskState: null }, ...tasks };
-  await attempt(context, uuid, "take the instance off the host", async () => {
-    if (claim) {
-      await claim.abort(write);
-    } else if (!taken) {
-      await context.conductor.call("instance_save", { uuid, changes: write.instance, ...tasks });
-    }
-  });
+  if (claim) {
+    await claim.abort(taken ? { instance: nowhere } : { instance: { ...nowhere, taskState: null }, ...tasks });
+  } else if (!taken) {
+    // A claim that failed may not have been able to take back what it wrote.
+    const changes = { ...UNPLACED, ...nowhere, taskState: null };
+    await context.conductor.call("instance_save", { uuid, changes, ...tasks, ofRequest: request.requestId });
+  }
 }
 
 async function isBeingDeletedHere({ context }: OperationServices, uuid: string): Promise<boolean> {

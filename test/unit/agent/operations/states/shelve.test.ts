@@ -251,13 +251,40 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
   });
 
   const FAULT = ["instance_add_fault", expect.objectContaining({ message: "broken" })];
+  const OFFLOADED = [
+    "instance_save",
+    { uuid: "vm", changes: { ...NOWHERE, taskState: null }, ...TASKS, ofRequest: REQUEST },
+  ];
 
   test("no claim: what it holds goes, and it is offloaded as before", async () => {
     const stage = unshelving();
     stage.answers["tracker.instanceClaim"] = new Error("broken");
     expect(await unshelve(stage)).toMatchObject({ message: "broken" });
-    expect(stage.did.slice(2)).toEqual([RELEASE, ["instance_save", { uuid: "vm", changes: back, ...TASKS }], FAULT]);
+    expect(stage.did.slice(2)).toEqual([RELEASE, OFFLOADED, FAULT]);
     expect(stage.events).toEqual(["compute_unshelve_instance", "Error"]);
+  });
+
+  test("a claim fails, and cannot take back that the instance is here: it is on no host all the same", async () => {
+    const stage = unshelving();
+    stage.answers["tracker.instanceClaim"] = () => {
+      Object.assign(stage.instance ?? {}, { host: "here", node: "node", computeId: 1 });
+      return new Error("broken");
+    };
+    await unshelve(stage);
+    expect(stage.instance).toMatchObject({ host: null, node: null, computeId: null, taskState: null });
+  });
+
+  test("its row cannot be written: the instance stays here until it can", async () => {
+    const stage = unshelving();
+    stage.answers["tracker.instanceClaim"] = () => {
+      stage.answers.instance_save = new Error("no answer");
+      return new Error("broken");
+    };
+    await unshelve(stage);
+    expect(stage.instance).toMatchObject({ taskState: "spawning" });
+    delete stage.answers.instance_save;
+    await stage.operations.removeLeftGuests();
+    expect(stage.did.at(-1)).toEqual(OFFLOADED);
   });
 
   test.each([
