@@ -66,13 +66,18 @@ export function judgeSteps(cluster: SimulatedCluster): Breach[] {
   const broken = [...cluster.watch.evidence.breaches].filter((breach) => !AT_REST.test(breach));
   const invariants = broken.map((breach) => ({
     rule: breach.slice(0, breach.indexOf(" ")),
-    subject: breach,
+    subject: serverIn(breach),
     what: breach,
   }));
   const unexplained = cluster.unexplained.map((what) => ({ rule: "nothing ends by itself", subject: what, what }));
   const rule = "evacuations go to hosts in service";
   const misplaced = cluster.evacuations.broken.map((what) => ({ rule, subject: what.split(" ")[0] ?? "", what }));
   return [...invariants, ...unexplained, ...misplaced];
+}
+
+/** The first that it names: what was done to it is told. */
+function serverIn(breach: string): string {
+  return /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(breach)?.[0] ?? breach;
 }
 
 /** What nobody can have been told, in whatever order things came about. */
