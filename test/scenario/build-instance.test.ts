@@ -88,6 +88,22 @@ describe("6.1 build, rows 4-7", () => {
     }
   });
 
+  test.each([
+    ["makes it active", undefined, { vmState: "active", taskState: null, host: "h1" }],
+    ["is tried elsewhere", new Error("broken"), { vmState: "building", taskState: "scheduling", host: null }],
+  ])("4.10 one that took so long that it was set to error %s all the same", async (_, error, left) => {
+    const { world, agent, vm } = await setUp();
+    agent.hypervisor.fail = (method) => {
+      if (method !== "spawn") {
+        return undefined;
+      }
+      world.store.instances.save(vm.uuid, { vmState: "error" });
+      return error;
+    };
+    await world.build(agent, vm, { retry: RETRY });
+    expect(world.stored(vm.uuid)).toMatchObject(left);
+  });
+
   const deletedWhileSpawning = async (seed?: string) => {
     const cluster = await setUp(seed);
     const { world, agent, vm } = cluster;

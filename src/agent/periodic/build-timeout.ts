@@ -3,8 +3,9 @@ import { requestId } from "../context.js";
 import type { AgentServices } from "../services.js";
 
 /**
- * Spec 4.10: instances that build for more than `instance_build_timeout` seconds are set to error. One that has come further since
- * it was read is left, as is one that is being deleted: its task_state is the delete's.
+ * Spec 4.10: instances that build for more than `instance_build_timeout` seconds are set to error. They keep their task_state: the
+ * build goes on, and makes an active instance of it all the same. One that has come further since it was read is left, as is one
+ * that is being deleted: its task_state is the delete's.
  */
 export async function checkInstanceBuildTime(services: AgentServices): Promise<void> {
   const { conductor, config, host, logger, runtime } = services;
@@ -14,7 +15,7 @@ export async function checkInstanceBuildTime(services: AgentServices): Promise<v
   });
   const late = building.filter(({ createdAt, taskState }) => createdAt < latest && taskState !== "deleting");
   for (const { uuid, taskState } of late) {
-    const changes = { vmState: "error", taskState: null } as const;
+    const changes = { vmState: "error" } as const;
     const expected = { expectedHost: host, expectedTaskState: [taskState], expectedVmState: ["building" as const] };
     try {
       await conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(services) });

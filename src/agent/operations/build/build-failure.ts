@@ -161,7 +161,8 @@ async function reschedule(
 ): Promise<FailedBuild | null> {
   const { instanceUuid, alternates, retry, requestId } = request;
   const { host: launchedOn } = services.context;
-  const again = { taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
+  // It may have been in error for how long it took.
+  const again = { vmState: "building", taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
   if (!(await unplace(services, progress, again, [progress.instance.taskState]))) {
     await forget(services, request, progress);
     return null;

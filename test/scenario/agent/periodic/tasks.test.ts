@@ -217,7 +217,7 @@ scenario(
     await lab.world.advance(100_000);
     expect(lab.instance(VM).vmState).toBe("building");
     await lab.world.advance(100_000);
-    expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: null });
+    expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: "spawning" });
     expect(run.agent.state).toBe("serving");
   },
 );
@@ -243,7 +243,7 @@ for (const [what, meanwhile, at] of [
     };
     await lab.world.advance(200_000);
     expect(lab.instance(VM)).toMatchObject(meanwhile);
-    expect(lab.instance(uuidOf(2))).toMatchObject({ vmState: "error", taskState: null });
+    expect(lab.instance(uuidOf(2))).toMatchObject({ vmState: "error", taskState: "networking" });
   });
 }
 

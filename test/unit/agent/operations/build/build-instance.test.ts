@@ -55,7 +55,13 @@ const CLEANED = [
 const FAULT = (message: string) => ["instance_add_fault", expect.objectContaining({ message })];
 const FAILED = ["tracker.noteBuild", "node", "failed"];
 const ERROR = { ...NOWHERE, vmState: "error", taskState: null };
-const AGAIN = { ...NOWHERE, launchedOn: "here", taskState: "scheduling", taskRequestId: REQUEST };
+const AGAIN = {
+  ...NOWHERE,
+  launchedOn: "here",
+  vmState: "building",
+  taskState: "scheduling",
+  taskRequestId: REQUEST,
+};
 
 /** From when `call` was made the last time. */
 function since(stage: FlowStage, call: string) {
