@@ -274,6 +274,28 @@ describe("4.2 rebuild_claim", () => {
     expect(Object.keys(await world.held(instance.uuid)), "allocations are never touched").toHaveLength(2);
   });
 
+  test.each(["claims", "gives back its claim"])(
+    "4.2 one that %s when the next evacuation has the instance",
+    async (when) => {
+      const { world, agent } = await setUp();
+      const { instance, migration } = await evacuation(world, agent, { taskRequestId: "req-first" });
+      const next = () =>
+        world.store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: "req-next" });
+      const claim = () => agent.tracker.rebuildClaim(instance, "n1", migration, {}, "req-first");
+      if (when === "claims") {
+        next();
+        await expect(claim()).rejects.toMatchObject({ name: "UnexpectedTaskState" });
+        expect(world.stored(instance.uuid).migrationContext).toBeNull();
+        return;
+      }
+      const claimed = await claim();
+      next();
+      await claimed.abort({ migrationStatus: "failed", instance: { vmState: "error", taskState: null } });
+      expect(world.stored(instance.uuid)).toMatchObject({ vmState: "active", taskState: "rebuilding" });
+      expect(world.store.migrations.get(migration.id)?.status).toBe("failed");
+    },
+  );
+
   test("4.2 finish_evacuation: host here, context dropped, done; one write (V28); usage is the instance's", async () => {
     const { world, agent } = await setUp();
     const { instance, migration } = await evacuation(world, agent);

@@ -132,7 +132,9 @@ async function undo(services: AgentServices, found: InterruptedEvacuation): Prom
   }
   // Together: the record is what a next start would find this by. The instance's only while it is this evacuation's.
   const ours = await isOurs(services, found);
-  const expected = { expectedTaskState: [instance.taskState], expectedHost: instance.host };
+  // The next one may begin after that: its task_state has the same name.
+  const ofRequest = instance.taskRequestId === null ? {} : { ofRequest: instance.taskRequestId };
+  const expected = { expectedTaskState: [instance.taskState], expectedHost: instance.host, ...ofRequest };
   await endMove(
     services,
     {

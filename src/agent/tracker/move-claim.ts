@@ -1,6 +1,7 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
 import {
   type AssignedResource,
+  FINAL_MIGRATION_STATUSES,
   type Flavor,
   type Instance,
   type InstanceChanges,
@@ -32,6 +33,8 @@ export async function rebuildClaim(
   allocations: Allocations,
   requestId?: string,
 ): Promise<Claim> {
+  // Another evacuation's task_state has the same name.
+  const ours = requestId === undefined ? {} : { ofRequest: requestId };
   return moveClaim(tracker, {
     instance,
     nodeName,
@@ -39,8 +42,8 @@ export async function rebuildClaim(
     allocations,
     requestId,
     // Spec 6.7 row 3: one that is being deleted by now counts nowhere.
-    claims: { changes: {}, tasks: ["rebuilding"] },
-    releases: { changes: {}, tasks: REBUILD_TASK_STATES },
+    claims: { changes: {}, expected: { expectedTaskState: ["rebuilding"], ...ours } },
+    releases: { changes: {}, expected: { expectedTaskState: REBUILD_TASK_STATES, ...ours } },
   });
 }
 
@@ -65,8 +68,8 @@ export async function resizeClaim(
     migration,
     allocations,
     requestId,
-    claims: { changes: { newFlavor, systemMetadata }, tasks: ["resize_prep"] },
-    releases: { changes: { newFlavor: null }, tasks: ["resize_prep"] },
+    claims: { changes: { newFlavor, systemMetadata }, expected: { expectedTaskState: ["resize_prep"] } },
+    releases: { changes: { newFlavor: null }, expected: { expectedTaskState: ["resize_prep"] } },
   });
 }
 
@@ -83,7 +86,7 @@ interface MoveClaim {
 /** What is written to the instance besides its migration context, while it has one of the tasks. */
 interface InstanceWrite {
   readonly changes: InstanceChanges;
-  readonly tasks: readonly TaskState[];
+  readonly expected: { readonly expectedTaskState: readonly TaskState[]; readonly ofRequest?: string };
 }
 
 async function moveClaim(
@@ -99,7 +102,7 @@ async function moveClaim(
       instance: {
         uuid: instance.uuid,
         changes: { migrationContext: moveContext(instance, migration, resources), ...claims.changes },
-        expectedTaskState: claims.tasks,
+        ...claims.expected,
       },
       migration: {
         id: migration.id,
@@ -123,7 +126,7 @@ async function moveClaim(
       const instanceChange = {
         uuid: moved.uuid,
         changes: { migrationContext: null, ...releases.changes, ...changes },
-        expectedTaskState: releases.tasks,
+        ...releases.expected,
       };
       return unlessTaken(tracker, node, { instance: moved, migration: move, end }, () =>
         conductor.call("save_together", { instance: instanceChange, ...(end ? { migration: end } : {}) }),
@@ -171,8 +174,9 @@ async function unlessTaken(
     const saved = end ? await conductor.call("save_together", { migration: end }) : null;
     const now = await conductor.call("instance_get", { uuid: instance.uuid });
     const ended = saved?.migration ?? migration;
-    // An evacuation's instance counts wherever a move leads that is not over, or has failed (spec 4.5).
-    if (now && countsMigration(now, ended, tracker.options.ignoreErroredEvacuations)) {
+    // An instance counts wherever a move leads that is not over, or in error (spec 4.5).
+    const isOver = ended.status !== "error" && FINAL_MIGRATION_STATUSES.includes(ended.status);
+    if (now && !isOver && countsMigration(now, ended, tracker.options.ignoreErroredEvacuations)) {
       countMove(tracker, node, now, ended);
     }
     return now ?? instance;

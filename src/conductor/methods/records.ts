@@ -172,12 +172,21 @@ export const RECORD_METHODS = {
   migration_save: writes({ id, changes: migrationChanges, expectedStatus }, trusted<Migration>()),
   /**
    * Writes that belong together (spec V20, V28, 6.3 row 6): all or none, in this order. `expectedHost` is looked at first: an
-   * instance that is elsewhere is not the caller's, whatever its task state.
+   * instance that is elsewhere is not the caller's, whatever its task state. `ofRequest`: as above.
    * @throws ObjectActionError (`host changed`), and what the single methods throw
    */
   save_together: writes(
     {
-      instance: optional(object({ uuid, changes: instanceChanges, expectedHost, expectedTaskState, expectedVmState })),
+      instance: optional(
+        object({
+          uuid,
+          changes: instanceChanges,
+          expectedHost,
+          expectedTaskState,
+          expectedVmState,
+          ofRequest: optional(name),
+        }),
+      ),
       migration: optional(object({ id, changes: migrationChanges, expectedStatus })),
     },
     trusted<{ instance: Instance | null; migration: Migration | null }>(),

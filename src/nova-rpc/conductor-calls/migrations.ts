@@ -5,6 +5,7 @@ import { INSTANCE_OBJECT } from "../objects/instance.js";
 import { MIGRATION_OBJECT } from "../objects/migration.js";
 import { listedObjects, objectOf } from "../objects/primitive.js";
 import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/record-object.js";
+import { refuseOvertaken } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { saveInstance } from "./instances.js";
 import { nullIf } from "./nova-conductor.js";
@@ -42,6 +43,9 @@ export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
   migration_save: (params, tools) => saveMigration(params, tools),
   // Two saves: what is left when the second is not made, recoveries find.
   save_together: async ({ instance, migration }, tools) => {
+    if (instance?.ofRequest !== undefined) {
+      await refuseOvertaken(instance.uuid, instance.ofRequest, tools);
+    }
     const before = migration === undefined ? undefined : await expectStatus(migration, tools);
     const saveMove = async () =>
       migration === undefined ? null : writeMigration(migration.id, migration.changes, before, tools);

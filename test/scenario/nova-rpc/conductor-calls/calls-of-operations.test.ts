@@ -129,6 +129,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
     "devstack2 BlockDeviceMappingList.get_by_instance_uuid",
     "devstack2 Instance.get_by_uuid",
     "devstack2 event_start compute_rebuild_instance",
+    "devstack2 InstanceActionList.get_by_instance_uuid",
     "devstack2 Instance.save availability_zone migration_context",
     "devstack2 Migration.save status=pre-migrating",
     "devstack2 ComputeNode.save",

@@ -210,7 +210,13 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
   const ends = (from: string, changes: object) => [
     "save_together",
     {
-      instance: { uuid: "vm", changes, expectedTaskState: ["rebuilding"], expectedHost: "there" },
+      instance: {
+        uuid: "vm",
+        changes,
+        expectedTaskState: ["rebuilding"],
+        expectedHost: "there",
+        ofRequest: "req-ours",
+      },
       migration: { id: 7, changes: { status: "failed" }, expectedStatus: [from] },
     },
     ID,
