@@ -31,6 +31,8 @@ export const REQUEST_SPEC = {
   isBfv: flag,
   availabilityZone: nullable(text()),
   numInstances: integer(1, MOST),
+  /** Those that filters here look at, each a list. */
+  schedulerHints: mapOf(listOf(text())),
 };
 
 export type RequestSpec = RecordOf<typeof REQUEST_SPEC>;

@@ -81,6 +81,7 @@ export function controlPlaneOptions({
         aggregateRequired: scheduler.placementAggregateRequiredForTenants,
         isolate: scheduler.enableIsolatedAggregateFiltering,
       },
+      filters: filterScheduler.enabledFilters,
       softWeights: {
         affinity: filterScheduler.softAffinityWeightMultiplier,
         antiAffinity: filterScheduler.softAntiAffinityWeightMultiplier,

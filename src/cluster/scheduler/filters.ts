@@ -1,4 +1,5 @@
 import { isUp } from "../../conductor/liveness.js";
+import type { SchedulerFilter } from "../../config/sections/service-options.js";
 import { type GroupState, groupRefusal } from "./group-placements.js";
 import type { HostState } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
@@ -10,6 +11,10 @@ export interface FilterContext {
   readonly serviceDownTime: number;
   /** Null: the server is in no group. */
   readonly group: GroupState | null;
+  /** Those that are on. */
+  readonly filters: ReadonlySet<SchedulerFilter>;
+  /** Where the servers are that the request's hints name. */
+  readonly hinted: Readonly<Partial<Record<string, ReadonlySet<string>>>>;
 }
 
 /** Why a host cannot be used, in words that follow a count: `2 hosts are down`. */
@@ -29,6 +34,9 @@ function requestedDestination({ node }: HostState, { requestedHost, requestedNod
 }
 
 function computeService({ service }: HostState, _request: ScheduleRequest, context: FilterContext): Refusal | null {
+  if (!context.filters.has("ComputeFilter")) {
+    return null;
+  }
   if (service === null) {
     return "without a compute service";
   }
@@ -46,12 +54,45 @@ function availabilityZone({ service }: HostState, { spec }: ScheduleRequest): Re
   return isOther ? `not in availability zone ${spec.availabilityZone}` : null;
 }
 
-function serverGroup({ node }: HostState, _request: ScheduleRequest, { group }: FilterContext): Refusal | null {
-  return groupRefusal(node.host, group);
+const OF_POLICY: Readonly<Record<string, SchedulerFilter>> = {
+  affinity: "ServerGroupAffinityFilter",
+  "anti-affinity": "ServerGroupAntiAffinityFilter",
+};
+
+function serverGroup(
+  { node }: HostState,
+  _request: ScheduleRequest,
+  { group, filters }: FilterContext,
+): Refusal | null {
+  const filter = OF_POLICY[group?.policy ?? ""];
+  return filter !== undefined && filters.has(filter) ? groupRefusal(node.host, group) : null;
+}
+
+function sameHost({ node }: HostState, _request: ScheduleRequest, { filters, hinted }: FilterContext): Refusal | null {
+  const { same_host: hosts } = hinted;
+  const isRefused = filters.has("SameHostFilter") && hosts !== undefined && !hosts.has(node.host);
+  return isRefused ? "without a server of same_host" : null;
+}
+
+function differentHost(
+  { node }: HostState,
+  _request: ScheduleRequest,
+  { filters, hinted }: FilterContext,
+): Refusal | null {
+  const isRefused = filters.has("DifferentHostFilter") && hinted.different_host?.has(node.host) === true;
+  return isRefused ? "with a server of different_host" : null;
 }
 
 /** The filters in the order in which they run; the first refusal counts. */
-const FILTERS: readonly Filter[] = [ignoredHosts, requestedDestination, computeService, availabilityZone, serverGroup];
+const FILTERS: readonly Filter[] = [
+  ignoredHosts,
+  requestedDestination,
+  computeService,
+  availabilityZone,
+  serverGroup,
+  sameHost,
+  differentHost,
+];
 
 /** A forced host is not checked: it is named on purpose. */
 const FORCED_FILTERS: readonly Filter[] = [requestedDestination];

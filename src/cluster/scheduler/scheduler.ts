@@ -1,3 +1,4 @@
+import type { SchedulerFilter } from "../../config/sections/service-options.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { CandidatesGroup } from "../../placement/types.js";
 import type { Selection } from "../../records/index.js";
@@ -24,6 +25,8 @@ export interface SchedulerConfig {
   /** `[scheduler] max_placement_results`. Nova's default: 1000. */
   readonly maxPlacementResults: number;
   readonly aggregates: AggregateRules;
+  /** `[filter_scheduler] enabled_filters` */
+  readonly filters: ReadonlySet<SchedulerFilter>;
   readonly softWeights: SoftWeights;
   /** `service_down_time` in milliseconds. */
   readonly serviceDownTime: number;
@@ -160,7 +163,8 @@ export function createScheduler(parts: {
     hosts: readonly HostState[],
     version: string,
   ): Promise<{ readonly sorted: readonly HostState[]; readonly chosen: HostState }> {
-    const context = { now: clock.now(), serviceDownTime: config.serviceDownTime, group };
+    const { serviceDownTime, filters } = config;
+    const context = { now: clock.now(), serviceDownTime, group, filters, hinted: hintedHosts(request) };
     const { passed, refused } = filterHosts(hosts, request, context);
     const sorted = weighHosts(passed, { group, softWeights: config.softWeights }, random);
     const { instanceUuid: instance, requestId } = request;
@@ -181,6 +185,14 @@ export function createScheduler(parts: {
       });
     }
     throw new NoValidHost(explain(refused, sorted.length));
+  }
+
+  /** By hint; of one that names no server there is nothing to obey. */
+  function hintedHosts({ spec }: ScheduleRequest): Readonly<Record<string, ReadonlySet<string>>> {
+    const named = Object.entries(spec.schedulerHints).filter(([, uuids]) => uuids.length > 0);
+    return Object.fromEntries(
+      named.map(([hint, uuids]) => [hint, new Set(uuids.flatMap((uuid) => store.instances.get(uuid)?.host ?? []))]),
+    );
   }
 
   function alternatesOf(sorted: readonly HostState[], chosen: HostState, version: string): readonly Selection[] {

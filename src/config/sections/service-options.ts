@@ -196,7 +196,26 @@ export const SCHEDULER_OPTIONS = {
   ),
 };
 
+/** Nova's filters that there are here. What the second and third compare, Placement does. */
+export const SCHEDULER_FILTERS = [
+  "ComputeFilter",
+  "ComputeCapabilitiesFilter",
+  "ImagePropertiesFilter",
+  "ServerGroupAntiAffinityFilter",
+  "ServerGroupAffinityFilter",
+  "SameHostFilter",
+  "DifferentHostFilter",
+] as const;
+
+export type SchedulerFilter = (typeof SCHEDULER_FILTERS)[number];
+
 export const FILTER_SCHEDULER_OPTIONS = {
+  enabled_filters: option(
+    names(SCHEDULER_FILTERS, {}),
+    new Set(SCHEDULER_FILTERS.slice(0, 5)),
+    "Filters by which hosts are chosen. SameHostFilter and DifferentHostFilter obey the hints same_host and different_host.",
+    { source: "6.1 row 2" },
+  ),
   track_instance_changes: option(boolean, true, "Tell the scheduler which instances are on this host."),
   soft_affinity_weight_multiplier: option(
     float({ min: 0 }),

@@ -8,6 +8,10 @@ export interface TempestCloud {
   readonly project: string;
 }
 
+/** Nova's default, and the two that it leaves to operators: `up` is given them, too. */
+export const FILTERS =
+  "ComputeFilter,ComputeCapabilitiesFilter,ImagePropertiesFilter,ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter,SameHostFilter,DifferentHostFilter";
+
 type Section = Readonly<Record<string, string | number | boolean>>;
 
 /**
@@ -79,8 +83,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
       personality: true,
       // Beside calls of a hypervisor that nobody has any more, what all of Nova answers about servers' metadata.
       xenapi_apis: true,
-      scheduler_enabled_filters:
-        "AvailabilityZoneFilter,ComputeFilter,ComputeCapabilitiesFilter,ImagePropertiesFilter,ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter",
+      scheduler_enabled_filters: FILTERS,
       stable_rescue: false,
       change_password: true,
       vnc_console: false,

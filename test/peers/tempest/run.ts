@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { PACKAGE_ROOT, Program } from "../../process/support/program.js";
-import { configuration } from "./configuration.js";
+import { configuration, FILTERS } from "./configuration.js";
 import { inAnyGroup, tally } from "./tally.js";
 import { requireTempest, TempestWorker, type TestResult } from "./tempest-worker.js";
 
@@ -31,7 +31,9 @@ async function run({ pattern, workers, keep }: Options): Promise<number> {
   await mkdir(join(work, "locks"), { recursive: true });
   const stateDir = join(work, "state");
   const file = join(PACKAGE_ROOT, "test/peers/tempest/cluster.yaml");
-  const up = new Program("compute-cluster", ["up", "--file", file, "--yes", "--port", "0", "--state-dir", stateDir]);
+  const up = new Program("compute-cluster", ["up", "--file", file, "--yes", "--port", "0", "--state-dir", stateDir], {
+    OS_FILTER_SCHEDULER__ENABLED_FILTERS: FILTERS,
+  });
   try {
     await up.printed(/Ctrl-C stops all of it/);
     await prepare(work, stateDir);

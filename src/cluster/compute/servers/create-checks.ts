@@ -1,4 +1,4 @@
-import type { Instance, ServerGroup } from "../../../records/index.js";
+import type { Instance, RequestSpec, ServerGroup } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
@@ -19,8 +19,7 @@ export function refuseUnsupported(body: CreateBody, count: number): void {
 
 /** The server group that the servers are to be in; null: none. @throws {Fault} 400 */
 export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: CreateBody): ServerGroup | null {
-  const hints = body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"];
-  const [uuid] = [hints?.group ?? []].flat();
+  const uuid = hintsOf(body).group;
   if (uuid === undefined) {
     return null;
   }
@@ -29,6 +28,20 @@ export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: 
     throw badRequest(groupNotFound(String(uuid)));
   }
   return group;
+}
+
+/** The hints that filters look at. Servers that they name may be anybody's, or be gone. */
+export function keptHints(body: CreateBody): RequestSpec["schedulerHints"] {
+  const hints = hintsOf(body);
+  return Object.fromEntries(
+    KEPT_HINTS.filter((name) => hints[name] !== undefined).map((name) => [name, [hints[name]].flat().map(String)]),
+  );
+}
+
+const KEPT_HINTS = ["same_host", "different_host"];
+
+function hintsOf(body: CreateBody): Readonly<Record<string, unknown>> {
+  return body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"] ?? {};
 }
 
 /** What a server has of its user's key pair; null: none. @throws {Fault} 400 */

@@ -79,9 +79,19 @@ function networks(tagged: boolean): Schema {
 /** What a block device is made of is not judged: there is no Block Storage service, so that each is refused anyway. */
 const BLOCK_DEVICES = { type: "array", items: { type: "object" } };
 
+/** As Nova: others are taken, too, for filters that a cloud may have of its own. */
 const HINTS = {
   type: "object",
-  properties: { group: { anyOf: [UUID_TEXT, { type: "array", items: UUID_TEXT }] } },
+  properties: {
+    group: UUID_TEXT,
+    different_host: { oneOf: [UUID_TEXT, { type: "array", items: UUID_TEXT }] },
+    same_host: { type: ["string", "array"], items: UUID_TEXT },
+    query: { type: ["string", "object"] },
+    target_cell: NAME,
+    different_cell: { type: ["string", "array"], items: { type: "string" } },
+    build_near_host_ip: { type: "string", oneOf: [{ format: "ipv4" }, { format: "ipv6" }] },
+    cidr: { type: "string", pattern: "^/[0-9a-f.:]+$" },
+  },
   additionalProperties: true,
 };
 

@@ -2,6 +2,7 @@ import {
   type Flavor,
   type Instance,
   newInstance,
+  type RequestSpec,
   type ServerGroup,
   withImageProperties,
 } from "../../../records/index.js";
@@ -14,7 +15,7 @@ import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/find-flavor.js";
 import { refuseFiles, refuseMembers, refuseMetadata } from "../quotas/request-quota.js";
 import { serversInQuota } from "../quotas/server-quota.js";
-import { chosenGroup, chosenKey, hostnameFor, refuseUnsupported } from "./create-checks.js";
+import { chosenGroup, chosenKey, hostnameFor, keptHints, refuseUnsupported } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
@@ -48,13 +49,14 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
   refuseMetadata(deps, call, server.metadata);
   refuseFiles(deps, call, server.personality);
+  const schedulerHints = keptHints(body);
   const instances = deps.store.transaction(() => {
     const { userId } = call.credentials;
     const count = serversInQuota(deps, { projectId, userId }, flavor, least, most);
     if (group !== null) {
       refuseMembers(deps, call, group, count);
     }
-    const given = { server, flavor, imageRef, imageProperties, destination, key, group, networks };
+    const given = { server, flavor, imageRef, imageProperties, destination, key, group, networks, schedulerHints };
     const draft = { ...given, projectId, reservationId, count };
     const drafts = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
     for (const instance of drafts) {
@@ -78,6 +80,7 @@ interface Draft {
   readonly key: ReturnType<typeof chosenKey>;
   readonly group: ServerGroup | null;
   readonly networks: WantedNetworks;
+  readonly schedulerHints: RequestSpec["schedulerHints"];
 }
 
 function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void {
@@ -93,6 +96,7 @@ function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, dr
     isBfv: false,
     availabilityZone,
     numInstances: draft.count,
+    schedulerHints: draft.schedulerHints,
   });
   store.requests.createBuildRequest({ instanceUuid, projectId, instance });
   if (draft.group !== null) {

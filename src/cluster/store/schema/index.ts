@@ -10,6 +10,7 @@ import { listIndexes } from "./list-indexes.js";
 import { networkTables } from "./network-tables.js";
 import { portMoves } from "./port-moves.js";
 import { quotas } from "./quotas.js";
+import { schedulerHints } from "./scheduler-hints.js";
 import { serverGroups } from "./server-groups.js";
 import { taskRequests } from "./task-requests.js";
 import { userWishes } from "./user-wishes.js";
@@ -30,4 +31,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 12, name: "quotas", sql: quotas },
   { version: 13, name: "ports of servers that move", sql: portMoves },
   { version: 14, name: "files that servers begin with", sql: injectedFiles },
+  { version: 15, name: "hints for the scheduler", sql: schedulerHints },
 ];

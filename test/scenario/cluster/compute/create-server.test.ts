@@ -218,3 +218,32 @@ describe("create", () => {
     expect(other.message).toBe("Policy doesn't allow compute:servers:create:requested_destination to be performed.");
   });
 });
+
+describe("hints for the scheduler", () => {
+  async function withHints(hints: unknown, member = "os:scheduler_hints") {
+    const server = { name: "vm1", flavorRef: "1", imageRef: CIRROS };
+    return world.ask({ method: "POST", url: "/compute/v2.1/servers", body: { server, [member]: hints } });
+  }
+
+  test.each(["os:scheduler_hints", "OS-SCH-HNT:scheduler_hints"])(
+    "%s: those that filters obey are kept",
+    async (member) => {
+      const [one, two] = [world.server("devstack1").uuid, world.server("devstack2").uuid];
+      const hints = { same_host: one, different_host: [one, two], build_near_host_ip: "192.0.2.1", own: 7 };
+      const uuid = String((await withHints(hints, member)).json("server", "id"));
+      expect(world.store.requests.spec(uuid)?.schedulerHints).toEqual({ same_host: [one], different_host: [one, two] });
+    },
+  );
+
+  test.each([
+    { different_host: "not a uuid" },
+    { different_host: ["not a uuid"] },
+    { same_host: ["not a uuid"] },
+    { group: ["c0ffee00-0000-4000-8000-000000000001"] },
+    { build_near_host_ip: "everywhere" },
+    { cidr: "24" },
+    { query: [] },
+  ])("%j is refused", async (hints) => {
+    expect((await withHints(hints)).status).toBe(400);
+  });
+});

@@ -121,7 +121,16 @@ describe("6.3 confirm and revert", () => {
     }
     const instance = world.server("devstack1", { vmState: "resized", flavor: small, oldFlavor: tiny });
     const { uuid: instanceUuid, projectId, userId, imageRef } = instance;
-    const spec = { instanceUuid, projectId, userId, flavor: small, imageRef, isBfv: false, numInstances: 1 };
+    const spec = {
+      instanceUuid,
+      projectId,
+      userId,
+      flavor: small,
+      imageRef,
+      isBfv: false,
+      numInstances: 1,
+      schedulerHints: {},
+    };
     world.store.requests.createSpec({ ...spec, availabilityZone: null });
     const { id } = migrationOf(instance, "finished");
     world.fence("devstack2");
@@ -267,7 +276,16 @@ describe("6.6 states", () => {
   test("rebuild answers the server, and takes what is to be other", async () => {
     const instance = world.server("devstack1");
     const { uuid: instanceUuid, projectId, userId, flavor } = instance;
-    const spec = { instanceUuid, projectId, userId, flavor, isBfv: false, availabilityZone: null, numInstances: 1 };
+    const spec = {
+      instanceUuid,
+      projectId,
+      userId,
+      flavor,
+      isBfv: false,
+      availabilityZone: null,
+      numInstances: 1,
+      schedulerHints: {},
+    };
     world.store.requests.saveSpec({ ...spec, imageRef: "5a000000-0000-4000-8000-000000000001" });
     const imageRef = world.image();
     const reply = await world.act(instance, { rebuild: { imageRef, name: "other", description: "new" } }, 19);

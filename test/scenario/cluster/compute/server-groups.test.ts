@@ -85,7 +85,7 @@ describe("server groups", () => {
   test("members are the servers that asked for it, until they are deleted; servers show their group since 2.71", async () => {
     const group = await made();
     const first = String((await server(group)).json("server", "id"));
-    const second = String((await server([group], { name: "vm2" })).json("server", "id"));
+    const second = String((await server(group, { name: "vm2" })).json("server", "id"));
     const members = async () => (await show(group)).json("server_group", "members");
     expect(await members()).toEqual([first, second]);
     const groups = async (version: number) =>

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/cluster/control-plane-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { NOVA_QUOTA } from "../../../fixtures/quota.js";
-import { NO_RULES, SOFT_WEIGHTS } from "../../../fixtures/scheduler-rules.js";
+import { FILTERS, NO_RULES, SOFT_WEIGHTS } from "../../../fixtures/scheduler-rules.js";
 
 async function read(text: string, flags: Partial<ControlPlaneFlags> = {}) {
   const runtime = new VirtualWorld().spawn();
@@ -15,7 +15,13 @@ it("has Nova's defaults", async () => {
   expect(await read("")).toEqual({
     serviceDownTime: 60,
     reportInterval: 10,
-    scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES, softWeights: SOFT_WEIGHTS },
+    scheduler: {
+      maxAttempts: 3,
+      maxPlacementResults: 1000,
+      aggregates: NO_RULES,
+      filters: FILTERS,
+      softWeights: SOFT_WEIGHTS,
+    },
     quota: NOVA_QUOTA,
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,

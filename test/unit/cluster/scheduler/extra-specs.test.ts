@@ -13,6 +13,7 @@ const SPEC = {
   isBfv: false,
   availabilityZone: null,
   numInstances: 1,
+  schedulerHints: {},
 };
 
 let bench: ConductorBench;

@@ -7,9 +7,10 @@ import type { Store } from "../../../../src/cluster/store/store.js";
 import type { AllocationCandidates, ProviderSummary } from "../../../../src/placement/types.js";
 import type { RequestSpec, Service } from "../../../../src/records/index.js";
 import { aComputeNode, aFlavor } from "../../../fixtures/records.js";
+import { FILTERS } from "../../../fixtures/scheduler-rules.js";
 
 const NOW = 1_000_000;
-const CONTEXT = { now: NOW, serviceDownTime: 60_000, group: null };
+const CONTEXT = { now: NOW, serviceDownTime: 60_000, group: null, filters: FILTERS, hinted: {} };
 const SPEC: RequestSpec = {
   instanceUuid: "I",
   projectId: "p",
@@ -19,6 +20,7 @@ const SPEC: RequestSpec = {
   isBfv: false,
   availabilityZone: null,
   numInstances: 1,
+  schedulerHints: {},
 };
 const REQUEST: ScheduleRequest = { instanceUuid: "I", spec: SPEC, held: "replace", requestId: "r" };
 
@@ -53,6 +55,26 @@ describe("a host", () => {
     expect({ ...judge(false), refused: [...judge(false).refused] }).toEqual({ passed: refusal ? [] : [host], refused });
     const { passed } = judge(true);
     expect(passed).toEqual(refusal !== null && holdsForForced ? [] : [host]);
+  });
+
+  test.each<[string, string[], Record<string, ReadonlySet<string>>, string | null]>([
+    ["with a server of same_host", ["SameHostFilter"], { same_host: new Set(["h", "x"]) }, null],
+    ["without one", ["SameHostFilter"], { same_host: new Set(["x"]) }, "without a server of same_host"],
+    ["when those servers are nowhere", ["SameHostFilter"], { same_host: new Set() }, "without a server of same_host"],
+    ["without one, and the filter is off", [], { same_host: new Set(["x"]) }, null],
+    ["without one of different_host", ["DifferentHostFilter"], { different_host: new Set(["x"]) }, null],
+    ["with one", ["DifferentHostFilter"], { different_host: new Set(["h"]) }, "with a server of different_host"],
+    ["with one, and the filter is off", [], { different_host: new Set(["h"]) }, null],
+  ])("%s", (_what, on, hinted, refusal) => {
+    const filters = new Set([...FILTERS, ...on]) as typeof FILTERS;
+    const { refused } = filterHosts([hostOf()], REQUEST, { ...CONTEXT, filters, hinted });
+    expect([...refused.keys()]).toEqual(refusal === null ? [] : [refusal]);
+  });
+
+  it("passes what its filter would refuse, where that is off", () => {
+    const filters = new Set<never>();
+    const { passed } = filterHosts([hostOf({ disabled: true })], REQUEST, { ...CONTEXT, filters });
+    expect(passed).toHaveLength(1);
   });
 
   it("is asked in the order of the filters", () => {

@@ -16,6 +16,7 @@ const SPEC: RequestSpec = {
   isBfv: false,
   availabilityZone: null,
   numInstances: 1,
+  schedulerHints: {},
 };
 
 describe("scheduler", () => {

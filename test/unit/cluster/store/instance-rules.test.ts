@@ -200,6 +200,7 @@ describe("instances", () => {
       isBfv: false,
       availabilityZone: null,
       numInstances: 1,
+      schedulerHints: {},
     });
     store.instances.destroy(instance.uuid);
     expect(store.instances.get(instance.uuid)).toBeNull();

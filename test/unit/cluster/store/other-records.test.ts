@@ -90,11 +90,12 @@ describe("1.6 requests", () => {
       isBfv: true,
       availabilityZone: "nova",
       numInstances: 2,
+      schedulerHints: {},
     };
     store.requests.createSpec(spec);
     expect(errorOf(() => store.requests.createSpec(spec))).toBeInstanceOf(DuplicateRecord);
-    store.requests.saveSpec({ ...spec, numInstances: 3 });
-    expect(store.requests.spec(instance.uuid)).toEqual({ ...spec, numInstances: 3 });
+    store.requests.saveSpec({ ...spec, numInstances: 3, schedulerHints: {} });
+    expect(store.requests.spec(instance.uuid)).toEqual({ ...spec, numInstances: 3, schedulerHints: {} });
 
     const build = { instanceUuid: instance.uuid, projectId: "p", instance };
     store.requests.createBuildRequest(build);

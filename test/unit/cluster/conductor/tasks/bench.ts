@@ -6,7 +6,7 @@ import type { Store } from "../../../../../src/cluster/store/store.js";
 import type { Task } from "../../../../../src/cluster/store/task.js";
 import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
 import type { ReportClient } from "../../../../../src/placement/report-client.js";
-import type { Flavor, Instance, VmState } from "../../../../../src/records/index.js";
+import type { Flavor, Instance, RequestSpec, VmState } from "../../../../../src/records/index.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
 import { conductorTasks } from "../../../../fixtures/world/conductor-tasks.js";
@@ -136,9 +136,14 @@ export class ConductorBench {
   }
 
   /** What POST /servers stores; the task is not run yet. */
-  request(options: { readonly availabilityZone?: string } & Partial<Task & { kind: "build_instances" }> = {}): string {
+  request(
+    options: {
+      readonly availabilityZone?: string;
+      readonly schedulerHints?: RequestSpec["schedulerHints"];
+    } & Partial<Task & { kind: "build_instances" }> = {},
+  ): string {
     const uuid = this.placementBench.runtime.random.uuid();
-    const { availabilityZone = null, ...task } = options;
+    const { availabilityZone = null, schedulerHints = {}, ...task } = options;
     const instance = this.#draft(uuid);
     this.store.mappings.mapInstance(uuid, instance.projectId, null);
     this.store.requests.createSpec({
@@ -150,6 +155,7 @@ export class ConductorBench {
       isBfv: false,
       availabilityZone,
       numInstances: 1,
+      schedulerHints,
     });
     this.store.requests.createBuildRequest({ instanceUuid: uuid, projectId: instance.projectId, instance });
     this.store.tasks.add({ kind: "build_instances", instanceUuid: uuid, requestId: `req-${uuid}`, ...task });
@@ -213,6 +219,7 @@ export class ConductorBench {
       isBfv: false,
       availabilityZone: null,
       numInstances: 1,
+      schedulerHints: {},
     });
     const request = { allocations: { [node.uuid]: { resources: NEED } } };
     await this.placement.claimResources({
