@@ -12,6 +12,8 @@ import { DOMAIN_ROUTES } from "./domains/routes.js";
 import { GRANT_ROUTES } from "./grants/grant-routes.js";
 import { ROLE_ASSIGNMENT_ROUTES } from "./grants/role-assignments.js";
 import { GROUP_ROUTES } from "./groups/routes.js";
+import { LIMIT_ROUTES } from "./limits/limits.js";
+import { REGISTERED_LIMIT_ROUTES } from "./limits/registered-limits.js";
 import { CONSUMER_ROUTES } from "./oauth/routes.js";
 import { POLICY_ROUTES } from "./policies/routes.js";
 import { PROJECT_ROUTES } from "./projects/routes.js";
@@ -99,6 +101,8 @@ const ROUTES: readonly IdentityRoute[] = [
   ...APPLICATION_CREDENTIAL_ROUTES,
   ...CATALOG_ROUTES,
   ...CREDENTIAL_ROUTES,
+  ...LIMIT_ROUTES,
+  ...REGISTERED_LIMIT_ROUTES,
   ...POLICY_ROUTES,
   ...CONSUMER_ROUTES,
 ];

@@ -5,8 +5,9 @@ import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../store/sql.js";
 import { identityHandler } from "./identity-handler.js";
+import { effectiveLimit } from "./limits/limit-rules.js";
 import { stableId } from "./stable-id.js";
-import { openIdentityStore, type ServiceUser } from "./store/bootstrap.js";
+import { openIdentityStore, REGION, type ServiceUser } from "./store/bootstrap.js";
 import { DEFAULT_DOMAIN } from "./store/new-project.js";
 import { PeopleStore } from "./store/people-store.js";
 import { LiveTokens } from "./tokens/live-tokens.js";
@@ -36,6 +37,12 @@ export function createIdentity(options: IdentityOptions) {
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
     /** What a token of an application credential with access rules is good for; undefined: for everything. */
     accessRules: (token: string) => live.find(token)?.accessRules,
+    /** What a project may have of something that one of this control plane's services gives; undefined: as much as it wants. */
+    limit: (serviceType: string, resource: string, projectId: string): number | undefined => {
+      const service_id = stableId(digests, `service/${serviceType}`);
+      const limit = effectiveLimit(store, { service_id, region_id: REGION, resource_name: resource }, projectId);
+      return limit === -1 ? undefined : limit;
+    },
     hasProject: (id: string): boolean => store.projects.get(id)?.is_domain === false,
     /** Projects and users of a cluster file. */
     people: new PeopleStore(store, digests).read(),

@@ -24,17 +24,19 @@ export interface Resource<T extends StoredRecord> {
   readonly list: (call: IdentityCall) => readonly T[];
   /** What the rule of the list may ask of; default: the domain of the token. */
   readonly listedBy?: (call: IdentityCall) => PolicyTarget;
-  /** Checks and stores. */
-  readonly create: (call: IdentityCall, body: unknown) => T | Promise<T>;
+  /** Checks and stores. Left out: the kind has a POST of its own. */
+  readonly create?: (call: IdentityCall, body: unknown) => T | Promise<T>;
   readonly update: (call: IdentityCall, record: T, body: unknown) => T | Promise<T>;
   readonly remove: (call: IdentityCall, record: T) => void;
+  /** Default: in the words for most kinds. */
+  readonly missing?: (id: string) => IdentityError;
   /** Default: the record as it is. */
   readonly view?: (call: IdentityCall, record: T) => object;
 }
 
 /** The five routes of a kind. */
 export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): readonly IdentityRoute[] {
-  const { plural, singular, path = `/v3/${plural}`, names = {}, filters } = resource;
+  const { plural, singular, path = `/v3/${plural}`, names = {}, filters, create } = resource;
   const rule = names.rule ?? singular;
   const shown = (call: IdentityCall, record: T): Json => ({ [singular]: viewOf(resource, call, record) as Json });
   return [
@@ -49,15 +51,19 @@ export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): r
         return { body: listBody(call, plural, records, filters) };
       },
     },
-    {
-      method: "POST",
-      path,
-      answer: async (call) => {
-        const body = call.body(singular);
-        call.enforce(`identity:create_${rule}`, targetOf(singular, body));
-        return { status: 201, body: shown(call, await resource.create(call, body)) };
-      },
-    },
+    ...(create === undefined
+      ? []
+      : [
+          {
+            method: "POST",
+            path,
+            answer: async (call: IdentityCall) => {
+              const body = call.body(singular);
+              call.enforce(`identity:create_${rule}`, targetOf(singular, body));
+              return { status: 201, body: shown(call, await create(call, body)) };
+            },
+          },
+        ]),
     {
       method: "GET",
       path: `${path}/:id`,
@@ -112,7 +118,7 @@ function found<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall
   const record = resource.own?.(call).find((one) => one.id === id) ?? resource.table(call.store).get(id);
   call.enforce(action, targetOf(singular, record));
   if (!record) {
-    throw notFound(names.found ?? singular, id);
+    throw resource.missing?.(id) ?? notFound(names.found ?? singular, id);
   }
   return record;
 }

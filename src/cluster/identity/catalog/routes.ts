@@ -4,6 +4,7 @@ import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { conflict, expecting, IdentityError, notFound } from "../api/identity-error.js";
 import { resourceRoutes } from "../api/resource-routes.js";
 import { BOOLEAN, changes, members, NAME, orNull, TEXT, URL_TEXT } from "../api/schema-parts.js";
+import { forgetLimits } from "../limits/limit-rules.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import type { Endpoint, EndpointGroup, Region, Service } from "../store/records.js";
 import { ownEndpoints, ownServices } from "./catalog.js";
@@ -49,6 +50,7 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
           store.endpoints.delete(endpoint.id);
         }
       }
+      forgetLimits(store, service.id);
       store.services.delete(service.id);
     },
   }),

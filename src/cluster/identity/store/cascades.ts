@@ -35,6 +35,11 @@ export function removeProject(store: IdentityStore, id: string): void {
       store.credentials.delete(credential.id);
     }
   }
+  for (const limit of store.limits.list()) {
+    if (limit.project_id === id || limit.domain_id === id) {
+      store.limits.delete(limit.id);
+    }
+  }
   for (const user of store.users.list()) {
     if (user.default_project_id === id) {
       const { default_project_id: _, ...rest } = user;

@@ -120,4 +120,12 @@ ALTER TABLE identity_tokens ADD COLUMN application_credential_id TEXT;
 CREATE INDEX identity_tokens_by_user ON identity_tokens (user_id);
 `,
   },
+  {
+    version: 4,
+    name: "unified limits",
+    sql: `
+${records("identity_registered_limits", "json_extract(body, '$.service_id'), json_extract(body, '$.resource_name'), coalesce(json_extract(body, '$.region_id'), '')")}
+${records("identity_limits", "json_extract(body, '$.registered_limit_id'), coalesce(json_extract(body, '$.project_id'), ''), coalesce(json_extract(body, '$.domain_id'), '')")}
+`,
+  },
 ];

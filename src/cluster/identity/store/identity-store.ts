@@ -10,9 +10,11 @@ import type {
   Endpoint,
   EndpointGroup,
   Group,
+  Limit,
   PlainRecord,
   Project,
   Region,
+  RegisteredLimit,
   Role,
   Service,
   User,
@@ -35,6 +37,8 @@ export class IdentityStore {
   readonly applicationCredentials: RecordTable<ApplicationCredential>;
   readonly accessRules: RecordTable<AccessRule>;
   readonly domainConfigs: RecordTable<DomainConfig>;
+  readonly registeredLimits: RecordTable<RegisteredLimit>;
+  readonly limits: RecordTable<Limit>;
   readonly grants: GrantTable;
   /** Groups and their users. */
   readonly members: PairTable;
@@ -62,6 +66,8 @@ export class IdentityStore {
     this.applicationCredentials = new RecordTable(sql, "identity_application_credentials", changed);
     this.accessRules = new RecordTable(sql, "identity_access_rules", changed);
     this.domainConfigs = new RecordTable(sql, "identity_domain_configs", changed);
+    this.registeredLimits = new RecordTable(sql, "identity_registered_limits", changed);
+    this.limits = new RecordTable(sql, "identity_limits", changed);
     this.grants = new GrantTable(sql, changed);
     this.members = new PairTable(sql, "identity_members", ["group_id", "user_id"], changed);
     this.impliedRoles = new PairTable(sql, "identity_implied_roles", ["prior_id", "implied_id"], changed);

@@ -93,6 +93,24 @@ export interface EndpointGroup extends StoredRecord {
   readonly filters: Readonly<Record<string, Json>>;
 }
 
+/** What each project may have of something that a service gives, unless a limit of its own says otherwise. -1: any number. */
+export interface RegisteredLimit extends StoredRecord {
+  readonly service_id: string;
+  readonly region_id: string | null;
+  readonly resource_name: string;
+  readonly default_limit: number;
+  readonly description: string | null;
+}
+
+/** What one project, or one domain, may have of it instead. */
+export interface Limit extends StoredRecord {
+  readonly registered_limit_id: string;
+  readonly project_id: string | null;
+  readonly domain_id: string | null;
+  readonly resource_limit: number;
+  readonly description: string | null;
+}
+
 /** A policy's blob, an OAuth consumer's secret: stored for those who ask for them, without effect. */
 export interface PlainRecord extends StoredRecord {
   readonly [member: string]: Json;
