@@ -53,7 +53,12 @@ export function createApis(options: ApisOptions): Apis {
   images.sweep().catch((error: unknown) => {
     logger.warn("what an upload of the start before has left stays until the next upload", { err: error });
   });
-  const image = createImageApi({ validate, random, store: images });
+  const image = createImageApi({
+    validate,
+    random,
+    store: images,
+    limits: (resource, projectId) => identity.limit("image", resource, projectId),
+  });
   const compute = createComputeApi({
     store,
     bus: options.bus,

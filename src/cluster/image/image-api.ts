@@ -3,7 +3,7 @@ import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
-import { ImageCall, type ImageRoute } from "./api/call.js";
+import { ImageCall, type ImageLimits, type ImageRoute } from "./api/call.js";
 import { ImageFault, notFound } from "./api/fault.js";
 import { IMAGE_API_ROUTES } from "./image-routes.js";
 import type { ImageStore } from "./image-store.js";
@@ -12,6 +12,7 @@ export interface ImageOptions {
   readonly validate: ValidateToken;
   readonly random: Random;
   readonly store: ImageStore;
+  readonly limits: ImageLimits;
 }
 
 interface Caller {
@@ -21,7 +22,7 @@ interface Caller {
 
 /** Glance's API v2; mount it at `/image`. */
 export function createImageApi(options: ImageOptions) {
-  const { store, random } = options;
+  const { store, random, limits } = options;
   return serve<ImageRoute, Caller>({
     routes: IMAGE_API_ROUTES,
     random,
@@ -37,7 +38,7 @@ export function createImageApi(options: ImageOptions) {
             });
       return fault.toResponse(request);
     },
-    answer: (route, call) => route.answer(new ImageCall({ ...call, store, random })),
+    answer: (route, call) => route.answer(new ImageCall({ ...call, store, random, limits })),
     failed: (error, { request }) => {
       if (error instanceof ImageFault) {
         return error.toResponse(request);

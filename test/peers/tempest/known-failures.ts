@@ -12,8 +12,4 @@ export const KNOWN_FAILURES: readonly (readonly [test: RegExp, reason: string])[
     /\.test_create_server_multi_nic\.ServersTestMultiNic\./,
     "it creates two networks; this cloud has one flat network that all projects share, and answers 403",
   ],
-  [
-    /^tempest\.scenario\.test_unified_limits\./,
-    "it sets limits in Identity, which has none here; Glance obeys such limits only where it is told to",
-  ],
 ];

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { PACKAGE_ROOT, Program } from "../../process/support/program.js";
-import { configuration, FILTERS } from "./configuration.js";
+import { configuration, FILTERS, type TempestCloud } from "./configuration.js";
 import { inAnyGroup, tally } from "./tally.js";
 import { requireTempest, TempestWorker, type TestResult } from "./tempest-worker.js";
 
@@ -67,6 +67,45 @@ async function prepare(work: string, stateDir: string): Promise<void> {
   const text = configuration({ work, authUrl, username, password, project });
   await writeFile(join(work, "tempest.conf"), text, { mode: 0o600 });
   await writeFile(join(work, "image.img"), Buffer.alloc(2 ** 20));
+  await registerLimits({ authUrl, username, password, project });
+}
+
+/** The Image service's limits, as devstack registers them: tests give their projects smaller ones. */
+async function registerLimits(
+  cloud: Pick<TempestCloud, "authUrl" | "username" | "password" | "project">,
+): Promise<void> {
+  const domain = { id: "default" };
+  const user = { name: cloud.username, password: cloud.password, domain };
+  const scope = { project: { name: cloud.project, domain } };
+  const login = { auth: { identity: { methods: ["password"], password: { user } }, scope } };
+  const post = (path: string, body: unknown, headers = {}) =>
+    fetch(`${cloud.authUrl}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+  const token = await post("/auth/tokens", login);
+  const { token: told } = (await token.json()) as {
+    readonly token: { readonly catalog: readonly { readonly id: string; readonly type: string }[] };
+  };
+  const service_id = told.catalog.find(({ type }) => type === "image")?.id;
+  const limits = {
+    image_size_total: 1000,
+    image_stage_total: 1000,
+    image_count_total: 100,
+    image_count_uploading: 100,
+  };
+  const registered = Object.entries(limits).map(([resource_name, default_limit]) => ({
+    service_id,
+    region_id: "RegionOne",
+    resource_name,
+    default_limit,
+  }));
+  const headers = { "x-auth-token": token.headers.get("x-subject-token") ?? "" };
+  const made = await post("/registered_limits", { registered_limits: registered }, headers);
+  if (!made.ok) {
+    throw new Error(`limits cannot be registered: ${made.status} ${await made.text()}`);
+  }
 }
 
 /** Their hosts must have no servers of others: they go into zones, which Nova lets only empty hosts do. */

@@ -6,7 +6,7 @@ const GROUPS: readonly (readonly [name: string, pattern: RegExp, least: number])
   ["tempest.api.compute", /^tempest\.api\.compute\./, 430],
   ["tempest.api.identity.v3", /^tempest\.api\.identity\.(admin\.)?v3\./, 120],
   ["tempest.api.image.v2", /^tempest\.api\.image\.v2\./, 70],
-  ["tempest.scenario", /^tempest\.scenario\./, 3],
+  ["tempest.scenario", /^tempest\.scenario\./, 8],
 ];
 
 /** What a run has to have done. */

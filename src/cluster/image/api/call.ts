@@ -7,9 +7,12 @@ import type { Query } from "../../http/query.js";
 import type { ImageStore } from "../image-store.js";
 import { badRequest, tooLarge } from "./fault.js";
 
+/** What Identity says that a project may have; undefined: nobody has registered a limit, or it has none. */
+export type ImageLimits = (resource: string, projectId: string) => number | undefined;
+
 export type ImageCallOptions = Pick<
   ImageCall,
-  "request" | "requestId" | "caller" | "params" | "query" | "store" | "random"
+  "request" | "requestId" | "caller" | "params" | "query" | "store" | "random" | "limits"
 >;
 
 /** One request to the Image API, after authentication. */
@@ -21,6 +24,7 @@ export class ImageCall {
   readonly query: Query;
   readonly store: ImageStore;
   readonly random: Random;
+  readonly limits: ImageLimits;
 
   constructor(options: ImageCallOptions) {
     this.request = options.request;
@@ -30,6 +34,7 @@ export class ImageCall {
     this.query = options.query;
     this.store = options.store;
     this.random = options.random;
+    this.limits = options.limits;
   }
 
   get isAdmin(): boolean {

@@ -6,6 +6,7 @@ import { may, requirePolicy } from "../api/policy.js";
 import { ImageStatusConflict } from "../image-store.js";
 import { findImage, findOwnImage, sees } from "../images/find-image.js";
 import type { Image } from "../images.js";
+import { refuseOver } from "../quotas.js";
 import { importStores, ordered, storesOf } from "../stores.js";
 import { type ImportRequest, readImport } from "./import-request.js";
 
@@ -30,6 +31,7 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
     requirePolicy(call.caller, "copy_image");
   }
   findOwnImage(call, "modify_image");
+  refuseOver(call, "image_size_total", image.owner, 0);
   const stores = importStores(body, call.request.headers["x-image-meta-store"]);
   const missing = stores.filter((store) => !storesOf(image).includes(store));
   if (wanted.method === "copy-image" && body.all_stores !== true && missing.length < stores.length) {

@@ -6,6 +6,7 @@ import { requirePolicy } from "../api/policy.js";
 import { ImageGone, ImageStatusConflict, ImageTooLarge } from "../image-store.js";
 import { findImage, findOwnImage } from "../images/find-image.js";
 import type { Image } from "../images.js";
+import { refuseOver } from "../quotas.js";
 import { uploadStore } from "../stores.js";
 
 /** GET /v2/images/{id}/file: 204 without bytes. @throws {ImageFault} 403, 404 */
@@ -39,6 +40,8 @@ export async function upload(call: ImageCall): Promise<ServiceResponse> {
   if (image.status === "queued") {
     refuseUnformatted(image);
   }
+  refuseOver(call, "image_size_total", image.owner, 0);
+  refuseOneMore(call, image);
   const stores = uploadStore(call.request.headers["x-image-meta-store"]);
   await orFault(call.store.write(image.id, bytes, stores));
   return NO_CONTENT;
@@ -48,8 +51,17 @@ export async function upload(call: ImageCall): Promise<ServiceResponse> {
 export async function stage(call: ImageCall): Promise<ServiceResponse> {
   const image = findOwnImage(call, "modify_image");
   const bytes = bytesOf(call.request);
+  refuseOver(call, "image_stage_total", image.owner, 0);
+  refuseOneMore(call, image);
   await orFault(call.store.stage(image.id, bytes));
   return NO_CONTENT;
+}
+
+/** One whose bytes come already is refused for that. @throws {ImageFault} 413 */
+function refuseOneMore(call: ImageCall, { status, owner }: Image): void {
+  if (status === "queued") {
+    refuseOver(call, "image_count_uploading", owner, 1);
+  }
 }
 
 /** @throws {ImageFault} 415 */

@@ -6,6 +6,7 @@ import { conflict, forbidden } from "../api/fault.js";
 import { may, requirePolicy, type Target } from "../api/policy.js";
 import { IMPORT_METHODS } from "../data/import-methods.js";
 import { BASE, type ImageFacts, PLAIN } from "../images.js";
+import { refuseOver } from "../quotas.js";
 import { STORE_IDS } from "../stores.js";
 import { checkMembers, checkQuotas, refuseReserved, withValue } from "./attributes.js";
 import { imageView } from "./image-view.js";
@@ -19,6 +20,7 @@ export function createImage(call: ImageCall): ServiceResponse {
   const facts = newFacts(members, { ...PLAIN, owner: caller.projectId });
   mayCreate(call, facts);
   checkQuotas(facts);
+  refuseOver(call, "image_count_total", caller.projectId, 1);
   const id = wanted === undefined ? random.uuid() : String(wanted).toLowerCase();
   if (id === BASE.id) {
     throw taken(id);

@@ -5,6 +5,7 @@ import { conflict, forbidden } from "../api/fault.js";
 import { requirePolicy } from "../api/policy.js";
 import { IMPORT_METHODS } from "../data/import-methods.js";
 import { findOwnImage } from "../images/find-image.js";
+import { imageUsage } from "../quotas.js";
 import { checkStore, DEFAULT_STORE, STORES, without } from "../stores.js";
 
 /** What this service can do, and the stores that it has. */
@@ -26,7 +27,7 @@ export const INFO_ROUTES: readonly ImageRoute[] = [
       return json(200, { stores: STORES.map((store) => ({ ...storeView(store), type: "file", properties: {} })) });
     },
   },
-  { method: "GET", path: "/v2/info/usage", answer: () => json(200, { usage: {} }) },
+  { method: "GET", path: "/v2/info/usage", answer: (call) => json(200, { usage: imageUsage(call) }) },
   { method: "DELETE", path: "/v2/stores/:store/:id", answer: removeFromStore },
 ];
 

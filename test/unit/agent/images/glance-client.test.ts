@@ -45,7 +45,12 @@ async function open(cap: { readonly sizeCap?: number } = {}): Promise<void> {
     ...cap,
   });
   tokens = 0;
-  const api = createImageApi({ validate: (token) => (token === `t${tokens}` ? NOVA : undefined), random, store });
+  const api = createImageApi({
+    validate: (token) => (token === `t${tokens}` ? NOVA : undefined),
+    random,
+    store,
+    limits: () => undefined,
+  });
   const { url } = await control.servers.listen({ port: 0, services: { "/image": api } });
   let given = 0;
   const access = {

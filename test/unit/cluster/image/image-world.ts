@@ -43,6 +43,8 @@ export class ImageWorld {
   store: ImageStore;
   #api: ServiceHandler;
   readonly #sizeCap: number | undefined;
+  /** What each project may have. */
+  readonly limits: Record<string, number> = {};
 
   constructor(options: { readonly sizeCap?: number } = {}) {
     this.sql = emptyStore({ runtime: this.#world.spawn() }).database;
@@ -63,7 +65,7 @@ export class ImageWorld {
     const { sql, folder } = this;
     const store = new ImageStore({ sql, clock, files, logger, digests: nodeDigests, folder, ...cap });
     const validate = (token: string) => (Object.hasOwn(CALLERS, token) ? credentials(token as Caller) : undefined);
-    return { runtime, store, api: createImageApi({ validate, random, store }) };
+    return { runtime, store, api: createImageApi({ validate, random, store, limits: (name) => this.limits[name] }) };
   }
 
   async ask(method: string, url: string, ask: Ask = {}): Promise<Reply> {
