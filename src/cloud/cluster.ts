@@ -131,6 +131,18 @@ export interface Cluster {
    * @throws {Error} the cluster goes by real time
    */
   advance(seconds: number): Promise<void>;
+  /**
+   * Goes back to the state after the start, in a tenth of a second: servers, people, faults and hosts are as they were then, whatever
+   * is under way. Address and tokens stay valid.
+   */
+  reset(): Promise<void>;
+  /**
+   * Saves the state as it is now, also while something is under way, under a name (docs/testing.md).
+   * @throws {Error} a host's driver keeps its state elsewhere
+   */
+  snapshot(name: string): Promise<void>;
+  /** Goes back to a saved state, as {@link reset} does. @throws {Error} there is none of this name, or none that can be used */
+  restore(name: string): Promise<void>;
   /** Ends all of it, and deletes a temporary state directory. May be called again. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -1,20 +1,20 @@
 import { audit } from "../../audit/audit.js";
 import { chooseCloud } from "../../audit/cloud/choose-cloud.js";
 import { openCloud } from "../../audit/cloud/open-cloud.js";
-import { controlPlaneConfig } from "../../cli/cluster/control-plane-config.js";
 import { mirrorInPlacement } from "../../cli/cluster/file/mirror-in-placement.js";
-import { outsideDoor } from "../../cli/cluster/listen.js";
 import { withOperatorSession } from "../../cli/cluster/operator-session.js";
+import { snapshotFacts } from "../../cli/cluster/snapshot/snapshot-facts.js";
 import { workLeft } from "../../cli/cluster/wait/judge.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.js";
-import { clientEnvironment, conductorUrl, type StateDir } from "../../cluster/local/state-dir.js";
+import { tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
+import { clientEnvironment, type StateDir } from "../../cluster/local/state-dir.js";
+import { restoreSnapshot } from "../../cluster/snapshot/restore.js";
+import type { Snapshot } from "../../cluster/snapshot/snapshot-file.js";
+import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../cluster/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-range.js";
-import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { nodeKeys } from "../../runtime/node/node-keys.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { type LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
+import { LocalWorld } from "../../simulation/local/local-world.js";
 import type {
   AuditFinding,
   Cluster,
@@ -26,21 +26,17 @@ import type {
 } from "../cluster.js";
 import { clusterFaults } from "../faults.js";
 import { loggerTo } from "../logs.js";
-import { LocalAgents } from "./local-agents.js";
+import { ClusterParts, refuseFailed } from "./cluster-parts.js";
+import type { LocalAgents } from "./local-agents.js";
 import { PassingTime } from "./passing-time.js";
 import { SeenRequests } from "./seen-requests.js";
-import { type WhatToStart, whatToStart } from "./what-to-start.js";
+import { whatToStart } from "./what-to-start.js";
 
 /** The command by which the conductor's log knows what looks whether all is settled. */
 const OPERATOR = "settled";
 
 /** Seconds that a cluster may take to settle. */
 const SETTLE_TIMEOUT = 600;
-
-interface RunningControlPlane {
-  readonly process: LocalProcess;
-  readonly started: ControlPlane;
-}
 
 /** A control plane and agents, each as it would be in a process of its own, in this one. */
 export class InProcessCluster implements Cluster {
@@ -53,11 +49,11 @@ export class InProcessCluster implements Cluster {
   readonly #time: PassingTime;
   /** What looks at the cluster from outside. */
   readonly #looker: Runtime;
-  readonly #requests = new SeenRequests((token) => this.#controlPlane?.started.whose(token));
-  #agents: readonly LocalAgents[] = [];
-  #controlPlane: RunningControlPlane | undefined;
-  #joinToken = "";
-  #cloudsYaml = "";
+  readonly #requests = new SeenRequests((token) => this.#running.controlPlane.whose(token));
+  readonly #snapshots: Snapshots;
+  #parts: ClusterParts | undefined;
+  /** One after the other: what replaces the whole state. */
+  #swapping: Promise<void> = Promise.resolve();
   #stopped: Promise<void> | undefined;
 
   /** @param place `isTemporary`: nobody wants to know what it was, once it has stopped */
@@ -74,6 +70,7 @@ export class InProcessCluster implements Cluster {
     this.#world = new LocalWorld(logger, { time, ...(seed === undefined ? {} : { seed }) });
     this.#time = new PassingTime(this.#world.time, this.#world.activity);
     this.#looker = this.#world.spawn("test").runtime;
+    this.#snapshots = new Snapshots(directory, this.#looker.files);
     this.faults = clusterFaults({
       directory,
       runtime: this.#looker,
@@ -83,27 +80,27 @@ export class InProcessCluster implements Cluster {
 
   /** @throws what a control plane refuses to start for, or why a host does not serve. */
   async start(): Promise<void> {
-    const { files } = this.#looker;
-    const what = await whatToStart(this.#options, this.#directory, files);
-    await this.#time.through(this.#startControlPlane(what));
-    const place = {
+    const what = await whatToStart(this.#options, this.#directory, this.#looker.files);
+    const parts = new ClusterParts({
       world: this.#world,
       directory: this.#directory,
-      conductor: () => conductorUrl({ url: this.url }),
-      joinToken: () => this.#joinToken,
-    };
-    this.#agents = await Promise.all(what.agents.map((plan) => LocalAgents.load(plan, place)));
-    await this.#time.through(this.#startAgents(what));
+      what,
+      onRequest: this.#requests.keep,
+    });
+    this.#parts = parts;
+    await this.#time.through(parts.start());
     if (what.described !== undefined) {
       await mirrorInPlacement(what.described, this.#directory);
     }
+    const facts = await this.#facts();
+    await this.#world.activity.atRest(() => this.#snapshots.saveStart(facts, !this.#isTemporary));
     if (this.#options.autoAdvance === true) {
       void this.#time.run(() => this.#isBusy());
     }
   }
 
   get url(): string {
-    return this.#running.started.url;
+    return this.#running.controlPlane.url;
   }
 
   get env(): Readonly<Record<string, string>> {
@@ -111,11 +108,11 @@ export class InProcessCluster implements Cluster {
   }
 
   get cloudsYaml(): string {
-    return this.#cloudsYaml;
+    return this.#running.cloudsYaml;
   }
 
   get hostNames(): readonly string[] {
-    return this.#agents.flatMap(({ hosts }) => hosts);
+    return this.#running.agents.flatMap(({ hosts }) => hosts);
   }
 
   get requests(): readonly SeenRequest[] {
@@ -174,6 +171,20 @@ export class InProcessCluster implements Cluster {
     return (await found).findings.map(({ code, subject, explanation }) => ({ code, subject, explanation }));
   }
 
+  async snapshot(name: string): Promise<void> {
+    const facts = await this.#facts();
+    refuseForeignDrivers(facts.drivers);
+    await this.#world.activity.atRest(() => this.#snapshots.save(name, facts, !this.#isTemporary));
+  }
+
+  restore(name: string): Promise<void> {
+    return this.#swap(() => this.#snapshots.read(name));
+  }
+
+  reset(): Promise<void> {
+    return this.#swap(() => this.#snapshots.readStart());
+  }
+
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -184,17 +195,13 @@ export class InProcessCluster implements Cluster {
   }
 
   async #stop(): Promise<void> {
+    await this.#swapping;
     this.#time.stop();
-    const controlPlane = this.#controlPlane;
     if (this.#isTemporary) {
       // Nobody will know what was under way.
-      await Promise.all(this.#agents.map((agents) => agents.killAll()));
-      await controlPlane?.process.kill();
-      controlPlane?.started.store.close();
+      await this.#parts?.kill();
     } else {
-      await this.#time.through(Promise.all(this.#agents.map((agents) => agents.close())));
-      await this.#time.through(controlPlane?.started.stop() ?? Promise.resolve());
-      await controlPlane?.process.kill();
+      await this.#time.through(this.#parts?.close() ?? Promise.resolve());
     }
     await this.#world.close();
     if (this.#isTemporary) {
@@ -202,63 +209,46 @@ export class InProcessCluster implements Cluster {
     }
   }
 
-  async #startControlPlane({ controlPlane: options }: WhatToStart): Promise<void> {
-    const process = this.#world.spawn("control-plane", { isSeen: true });
-    const { runtime } = process;
-    const { files } = runtime;
-    const config = await controlPlaneConfig(options, { runtime, cwd: this.stateDir, stateDir: this.stateDir });
-    const outside = await outsideDoor(options, this.#directory, runtime, undefined);
-    const started = await startControlPlane({
-      runtime,
-      digests: {
-        ...nodeDigests,
-        scrypt: (...given) => this.#world.activity.during(() => nodeDigests.scrypt(...given)),
-      },
-      keys: nodeKeys,
-      directory: this.#directory,
-      port: options.port ?? 0,
-      ironicNodes: options.ironic,
-      ...(outside && { outside }),
-      ...config,
-      onRequest: this.#requests.keep,
-    });
-    this.#controlPlane = { process, started };
-    this.#joinToken = (await files.read(this.#directory.joinTokenFile)).trim();
-    this.#cloudsYaml = await files.read(this.#directory.cloudsFile);
-  }
-
-  async #startAgents({ inOrder }: WhatToStart): Promise<void> {
-    const start = async (agents: LocalAgents): Promise<void> => {
-      await agents.start(agents.hosts);
-      for (const host of agents.hosts) {
-        refuseFailed(agents, host);
-      }
+  /** Puts another state in the place of this one. What is under way dies with it; whoever has a token keeps it. */
+  async #swap(read: () => Snapshot): Promise<void> {
+    const swap = async (): Promise<void> => {
+      const parts = this.#running;
+      const snapshot = read();
+      const { drivers } = await this.#facts();
+      refuseForeignDrivers(drivers);
+      refuseOtherDrivers(snapshot, drivers);
+      const port = Number(new URL(parts.controlPlane.url).port);
+      const tokens = tokensOf(parts.controlPlane.store.database);
+      await parts.kill();
+      restoreSnapshot(this.stateDir, snapshot);
+      await this.#time.through(parts.start({ port, ready: ({ store }) => tokens.putInto(store.database) }));
     };
-    if (!inOrder) {
-      await Promise.all(this.#agents.map(start));
-      return;
-    }
-    for (const agents of this.#agents) {
-      await start(agents);
-    }
+    const swapped = this.#swapping.then(swap);
+    this.#swapping = swapped.catch(() => undefined);
+    await swapped;
   }
 
-  get #running(): RunningControlPlane {
-    if (this.#controlPlane === undefined || this.#stopped !== undefined) {
+  #facts() {
+    return snapshotFacts(this.#directory, this.#looker);
+  }
+
+  /** @throws {Error} it does not run */
+  get #running(): ClusterParts {
+    if (this.#parts === undefined || this.#stopped !== undefined) {
       throw new Error("the cluster does not run");
     }
-    return this.#controlPlane;
+    return this.#parts;
   }
 
   /** Something that time has to pass for is under way. */
   #isBusy(): boolean {
-    const { store } = this.#running.started;
+    const { store } = this.#running.controlPlane;
     return store.tasks.count() > 0 || store.instances.busy(1).length > 0 || store.migrations.underWay(1).length > 0;
   }
 
   /** @throws {Error} there is no such host */
   #agentsOf(host: string): LocalAgents {
-    const found = this.#agents.find(({ hosts }) => hosts.includes(host));
+    const found = this.#running.agents.find(({ hosts }) => hosts.includes(host));
     if (found === undefined) {
       throw new Error(`there is no host ${host}; there are ${this.hostNames.join(", ")}`);
     }
@@ -268,11 +258,3 @@ export class InProcessCluster implements Cluster {
 
 /** The audit's own default. */
 const ORPHANED_SHARE = 0.5;
-
-/** @throws {Error} it did not get to serve */
-function refuseFailed(agents: LocalAgents, host: string): void {
-  const { state, detail } = agents.state(host);
-  if (state === "failed") {
-    throw new Error(`host ${host} does not serve: ${detail}`);
-  }
-}

@@ -11,8 +11,13 @@ function turn(): Promise<void> {
 export class Activity {
   #count = 0;
   #waiting: (() => void)[] = [];
+  /** Resolves when what is to begin may begin. */
+  #held: Promise<void> | undefined;
 
   async during<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#held !== undefined) {
+      await this.#held;
+    }
     this.#count += 1;
     try {
       return await work();
@@ -52,6 +57,24 @@ export class Activity {
       }
       await turn();
     } while (this.#count > 0);
+  }
+
+  /** Does something while nothing is under way: what is to begin waits for it. One after the other. */
+  async atRest<T>(work: () => T): Promise<T> {
+    while (this.#held !== undefined) {
+      await this.#held;
+    }
+    let release: () => void = () => undefined;
+    this.#held = new Promise((resolve) => {
+      release = resolve;
+    });
+    try {
+      await this.quiet();
+      return work();
+    } finally {
+      this.#held = undefined;
+      release();
+    }
   }
 
   #end(): void {

@@ -1,0 +1,135 @@
+import { controlPlaneConfig } from "../../cli/cluster/control-plane-config.js";
+import { outsideDoor } from "../../cli/cluster/listen.js";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.js";
+import { conductorUrl, type StateDir } from "../../cluster/local/state-dir.js";
+import type { RequestListener } from "../../cluster/request-log/watched-requests.js";
+import { nodeDigests } from "../../runtime/node/node-digests.js";
+import { nodeKeys } from "../../runtime/node/node-keys.js";
+import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
+import { type AgentPlace, LocalAgents } from "./local-agents.js";
+import type { WhatToStart } from "./what-to-start.js";
+
+export interface PartsOptions {
+  readonly world: LocalWorld;
+  readonly directory: StateDir;
+  readonly what: WhatToStart;
+  readonly onRequest: RequestListener;
+}
+
+interface RunningControlPlane {
+  readonly process: LocalProcess;
+  readonly started: ControlPlane;
+}
+
+/** The control plane and the agents of a cluster, each as it would be in a process of its own. */
+export class ClusterParts {
+  readonly #options: PartsOptions;
+  #agents: readonly LocalAgents[] = [];
+  #controlPlane: RunningControlPlane | undefined;
+  #joinToken = "";
+  #cloudsYaml = "";
+
+  constructor(options: PartsOptions) {
+    this.#options = options;
+  }
+
+  get agents(): readonly LocalAgents[] {
+    return this.#agents;
+  }
+
+  get cloudsYaml(): string {
+    return this.#cloudsYaml;
+  }
+
+  /** @throws {Error} it does not run */
+  get controlPlane(): ControlPlane {
+    if (this.#controlPlane === undefined) {
+      throw new Error("the cluster does not run");
+    }
+    return this.#controlPlane.started;
+  }
+
+  /**
+   * Starts all of it, and resolves when it serves.
+   * @param before `port` of the control plane; `ready`: does something before there are agents
+   * @throws what a control plane refuses to start for, or why a host does not serve
+   */
+  async start(
+    before: { readonly port?: number; readonly ready?: (controlPlane: ControlPlane) => void } = {},
+  ): Promise<void> {
+    const { world, directory, what } = this.#options;
+    await this.#startControlPlane(before.port ?? what.controlPlane.port ?? 0);
+    before.ready?.(this.controlPlane);
+    if (this.#agents.length === 0) {
+      const place: AgentPlace = {
+        world,
+        directory,
+        conductor: () => conductorUrl(this.controlPlane),
+        joinToken: () => this.#joinToken,
+      };
+      this.#agents = await Promise.all(what.agents.map((plan) => LocalAgents.load(plan, place)));
+    }
+    if (!what.inOrder) {
+      await Promise.all(this.#agents.map(startAll));
+      return;
+    }
+    for (const agents of this.#agents) {
+      await startAll(agents);
+    }
+  }
+
+  /** As `kill -9` of all of it. */
+  async kill(): Promise<void> {
+    await Promise.all(this.#agents.map((agents) => agents.killAll()));
+    await this.#controlPlane?.process.kill();
+    // The kernel would close it.
+    this.#controlPlane?.started.store.close();
+    this.#controlPlane = undefined;
+  }
+
+  /** Lets agents and control plane end as they do when they are told to. */
+  async close(): Promise<void> {
+    await Promise.all(this.#agents.map((agents) => agents.close()));
+    await this.#controlPlane?.started.stop();
+    await this.#controlPlane?.process.kill();
+    this.#controlPlane = undefined;
+  }
+
+  async #startControlPlane(port: number): Promise<void> {
+    const { world, directory, what, onRequest } = this.#options;
+    const process = world.spawn("control-plane", { isSeen: true });
+    const { runtime } = process;
+    const { root } = directory;
+    const config = await controlPlaneConfig(what.controlPlane, { runtime, cwd: root, stateDir: root });
+    const outside = await outsideDoor(what.controlPlane, directory, runtime, undefined);
+    const started = await startControlPlane({
+      runtime,
+      digests: { ...nodeDigests, scrypt: (...given) => world.activity.during(() => nodeDigests.scrypt(...given)) },
+      keys: nodeKeys,
+      directory,
+      port,
+      ironicNodes: what.controlPlane.ironic,
+      ...(outside && { outside }),
+      ...config,
+      onRequest,
+    });
+    this.#controlPlane = { process, started };
+    this.#joinToken = (await runtime.files.read(directory.joinTokenFile)).trim();
+    this.#cloudsYaml = await runtime.files.read(directory.cloudsFile);
+  }
+}
+
+async function startAll(agents: LocalAgents): Promise<void> {
+  await agents.start(agents.hosts);
+  for (const host of agents.hosts) {
+    refuseFailed(agents, host);
+  }
+}
+
+/** @throws {Error} it did not get to serve */
+export function refuseFailed(agents: LocalAgents, host: string): void {
+  const { state, detail } = agents.state(host);
+  if (state === "failed") {
+    throw new Error(`host ${host} does not serve: ${detail}`);
+  }
+}

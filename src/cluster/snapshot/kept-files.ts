@@ -1,0 +1,35 @@
+import { type TreeEntry, treeOf } from "../../runtime/node/file-tree.js";
+
+/** The state of record, in the state directory. */
+export const DATABASE = "state.sqlite";
+export const JOURNAL = `${DATABASE}-wal`;
+
+/** Where snapshots are, in the state directory. */
+export const SNAPSHOTS = "snapshots";
+/** Where a restore that is under way keeps what it will put in place. */
+export const RESTORE = "restore-under-way";
+
+/**
+ * What belongs to a running cluster, or to this machine, and not to its state: a snapshot neither has it nor takes it away. The join
+ * token is what agents elsewhere have been given.
+ */
+const NOT_KEPT = new Set([
+  RESTORE,
+  SNAPSHOTS,
+  "additions",
+  "cluster.json",
+  "join-token",
+  "join.conf",
+  "logs",
+  `${DATABASE}-shm`,
+  `${DATABASE}.lock`,
+  "tls",
+]);
+
+/** What a writer that was killed has left. */
+const UNFINISHED = /(^|\/)\..+\.[0-9a-f]{12}\.tmp$|^\.trial$/;
+
+/** The files of a state directory that a snapshot has. */
+export function keptFiles(root: string): readonly TreeEntry[] {
+  return treeOf(root, (path) => NOT_KEPT.has(path) || UNFINISHED.test(path));
+}

@@ -1,0 +1,177 @@
+import { join } from "node:path";
+import {
+  changeMode,
+  isSame,
+  kindOf,
+  makeFolder,
+  move,
+  partsIn,
+  removeTree,
+  sizeOf,
+  type TreeEntry,
+  writeSparse,
+  writeWhole,
+} from "../../runtime/node/file-tree.js";
+import { DatabaseFile } from "../database/database-file.js";
+import { DATABASE, JOURNAL, keptFiles, RESTORE } from "./kept-files.js";
+import { extentsIn, type SavedEntry, type Snapshot, storedParts } from "./snapshot-file.js";
+
+/** What is to be done to the state directory, in this order. Each part of it may be done again. */
+interface Plan {
+  readonly remove: readonly { readonly path: string; readonly kind: "file" | "folder" }[];
+  readonly folders: readonly { readonly path: string; readonly mode: number }[];
+  /** Names in the folder of the restore, and where they go. */
+  readonly put: readonly { readonly name: string; readonly path: string }[];
+  readonly modes: readonly { readonly path: string; readonly mode: number }[];
+}
+
+/** The end of the preparations: from here on the state is the new one, whoever dies. */
+const PLAN = "plan.json";
+
+/** Files of hosts and hypervisors that may name the state directory; others have their paths written at each start. */
+const HAS_PATHS = /^(hosts\.json|up\.json|nova\.conf|agents\/.*|hypervisors\/.*\.(xml|json))$/;
+/** Bytes that such a file has at most. */
+const MOST_TEXT = 1024 * 1024;
+
+/**
+ * Makes a state directory that nobody uses what the snapshot has. Killed at any moment, it is what it was before or what the
+ * snapshot has, once {@link finishRestore} was called.
+ */
+export function restoreSnapshot(root: string, snapshot: Snapshot): void {
+  finishRestore(root);
+  const folder = join(root, RESTORE);
+  makeFolder(folder, 0o700);
+  const plan = prepare(root, folder, snapshot);
+  writeWhole(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))]);
+  finishRestore(root);
+}
+
+/** Ends a restore that somebody has begun: what had not come to its plan is forgotten, the rest is done. */
+export function finishRestore(root: string): void {
+  const folder = join(root, RESTORE);
+  const planFile = join(folder, PLAN);
+  const bytes = sizeOf(planFile);
+  if (bytes !== undefined) {
+    const text = Buffer.concat([...partsIn(planFile, [[0, bytes]])]).toString();
+    carryOut(root, folder, JSON.parse(text) as Plan);
+    // First of all: what is removed must not look like preparations without a plan that come to something else.
+    removeTree(planFile);
+  }
+  removeTree(folder);
+}
+
+function carryOut(root: string, folder: string, plan: Plan): void {
+  for (const { path, kind } of plan.remove) {
+    // What was put in its place before is of another kind.
+    if (kindOf(join(root, path)) === kind) {
+      removeTree(join(root, path));
+    }
+  }
+  for (const { path, mode } of plan.folders) {
+    makeFolder(join(root, path), mode);
+  }
+  for (const { name, path } of plan.put) {
+    move(join(folder, name), join(root, path));
+  }
+  for (const { path, mode } of plan.modes) {
+    changeMode(join(root, path), mode);
+  }
+}
+
+/** Writes what is other than it was, beside it. */
+function prepare(root: string, folder: string, snapshot: Snapshot): Plan {
+  const before = new Map(keptFiles(root).map((entry) => [entry.path, entry]));
+  const wanted = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
+  const put: { name: string; path: string }[] = [];
+  for (const entry of snapshot.entries) {
+    const isDatabase = entry.path === DATABASE || entry.path === JOURNAL;
+    const replaced = rewritten(root, snapshot, entry);
+    if (entry.bytes !== null && (isDatabase || !isThere(root, before.get(entry.path), snapshot, entry, replaced))) {
+      const name = isDatabase ? entry.path : String(put.length);
+      stage(join(folder, name), snapshot, entry, replaced);
+      put.push({ name, path: entry.path });
+    }
+  }
+  if (snapshot.facts.isImported === true) {
+    forgetOthers(join(folder, DATABASE));
+  }
+  const remove = [...before.values()].filter(({ path, bytes }) => {
+    const entry = wanted.get(path);
+    return entry === undefined || (entry.bytes === null) !== (bytes === null);
+  });
+  const isPut = new Set(put.map(({ path }) => path));
+  return {
+    remove: [
+      ...remove.map(({ path, bytes }) => ({ path, kind: bytes === null ? ("folder" as const) : ("file" as const) })),
+      // They belong to the database that goes.
+      ...[`${DATABASE}-shm`, JOURNAL]
+        .filter((path) => !isPut.has(path))
+        .map((path) => ({ path, kind: "file" as const })),
+    ],
+    folders: snapshot.entries.filter(({ bytes }) => bytes === null).map(({ path, mode }) => ({ path, mode })),
+    put: put.filter(({ name }) => sizeOf(join(folder, name)) !== undefined),
+    modes: snapshot.entries
+      .filter(
+        ({ path, mode, bytes }) =>
+          bytes !== null && before.get(path)?.mode !== mode && !put.some((one) => one.path === path),
+      )
+      .map(({ path, mode }) => ({ path, mode })),
+  };
+}
+
+/** Whether the file is there as the snapshot has it. */
+function isThere(
+  root: string,
+  before: TreeEntry | undefined,
+  snapshot: Snapshot,
+  entry: SavedEntry,
+  replaced: Buffer | undefined,
+): boolean {
+  if (before === undefined || before.bytes === null || entry.bytes === null) {
+    return false;
+  }
+  const path = join(root, entry.path);
+  if (replaced !== undefined) {
+    return isSame(path, replaced.length, [replaced]);
+  }
+  if (entry.extents === undefined) {
+    return before.bytes === entry.bytes && isSame(path, entry.bytes, storedParts(snapshot, entry));
+  }
+  // What has only holes is the same when it is as long.
+  return entry.extents.length === 0 && before.bytes === entry.bytes && isHole(before);
+}
+
+const isHole = ({ isSparse }: TreeEntry): boolean => isSparse;
+
+function stage(path: string, snapshot: Snapshot, entry: SavedEntry, replaced: Buffer | undefined): void {
+  const { bytes, mode } = entry;
+  if (replaced === undefined) {
+    writeSparse(path, { bytes: bytes ?? 0, mode, extents: extentsIn(entry) }, storedParts(snapshot, entry));
+  } else {
+    writeSparse(path, { bytes: replaced.length, mode, extents: [[0, replaced.length]] }, [replaced]);
+  }
+  changeMode(path, mode);
+}
+
+/** The text of a file with the path of this state directory in place of the snapshot's; undefined: it stays as it is. */
+function rewritten(root: string, snapshot: Snapshot, entry: SavedEntry): Buffer | undefined {
+  const { path, bytes } = entry;
+  const from = snapshot.facts.root;
+  if (from === root || bytes === null || bytes > MOST_TEXT || !HAS_PATHS.test(path)) {
+    return undefined;
+  }
+  const text = Buffer.concat([...storedParts(snapshot, entry)]);
+  return text.includes(from) ? Buffer.from(text.toString().replaceAll(from, root)) : undefined;
+}
+
+/** Takes away what lets others in, and who acted for hosts elsewhere. Everything is in the one file afterwards. */
+function forgetOthers(path: string): void {
+  const database = new DatabaseFile(path);
+  try {
+    database.exec("DELETE FROM identity_tokens");
+    database.exec("DELETE FROM host_leases");
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } finally {
+    database.close();
+  }
+}

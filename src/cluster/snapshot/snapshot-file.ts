@@ -1,0 +1,259 @@
+import { join } from "node:path";
+import {
+  type Extent,
+  extentsOf,
+  partsIn,
+  readWhole,
+  sha256,
+  sha256Of,
+  sizeOf,
+  writeWhole,
+} from "../../runtime/node/file-tree.js";
+import { keptFiles } from "./kept-files.js";
+import { SnapshotRefused } from "./snapshot-error.js";
+
+/** The version of files that this program writes, and the newest that it reads. */
+const VERSION = 1;
+
+/** First line of every snapshot, of any version. */
+const MAGIC = "compute-cluster snapshot";
+
+/** Bytes of the list of files: more than any cluster has. */
+const MOST_HEADER = 512 * 1024 * 1024;
+
+/** What is known of a snapshot besides its files. */
+export interface SnapshotFacts {
+  /** Milliseconds since the epoch. */
+  readonly savedAt: number;
+  /** Version of the program that saved it. */
+  readonly program: string;
+  /** The state directory, whose path stands in some of the files. */
+  readonly root: string;
+  /** Driver of each host. */
+  readonly drivers: Readonly<Record<string, string>>;
+  /** It came from another cluster. */
+  readonly isImported?: boolean;
+}
+
+/** A file or folder in a snapshot. */
+export interface SavedEntry {
+  readonly path: string;
+  readonly mode: number;
+  /** Null: a folder. */
+  readonly bytes: number | null;
+  /** Stretches that are in the snapshot, one after the other; absent: all of it. */
+  readonly extents?: readonly Extent[];
+  /** Where they begin in the snapshot. */
+  readonly at: number;
+}
+
+/** A snapshot that was found whole. */
+export interface Snapshot {
+  readonly path: string;
+  readonly facts: SnapshotFacts;
+  readonly entries: readonly SavedEntry[];
+  readonly bytes: number;
+  /** All of it, where it is not large. */
+  readonly content: Buffer | undefined;
+}
+
+/** Bytes of a snapshot that is read at once: most are small, and have thousands of files. */
+const LARGE = 64 * 1024 * 1024;
+
+interface Header {
+  readonly facts: SnapshotFacts;
+  readonly files: readonly Omit<SavedEntry, "at">[];
+}
+
+/**
+ * Writes the files of a state directory that nobody changes meanwhile. What is there under the path stays until all of it is
+ * written. The file is for this user alone: it has passwords.
+ * @param onDisk it outlives a loss of power, too
+ */
+export function saveSnapshot(root: string, path: string, facts: SnapshotFacts, onDisk = true): void {
+  const files = keptFiles(root).map(({ path: file, mode, bytes, isSparse }) => ({
+    path: file,
+    mode,
+    bytes,
+    ...(isSparse && bytes !== null ? { extents: extentsOf(join(root, file), bytes) } : {}),
+  }));
+  writeSnapshot(path, { facts, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), onDisk);
+}
+
+/** Writes a snapshot again, with other facts. @throws {SnapshotRefused} it is not whole */
+export function copySnapshot(from: string, to: string, facts: (found: SnapshotFacts) => SnapshotFacts): void {
+  const snapshot = readSnapshot(from);
+  const files = snapshot.entries.map(({ at: _, ...file }) => file);
+  const places = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
+  writeSnapshot(to, { facts: facts(snapshot.facts), files }, ({ path }) => {
+    const entry = places.get(path);
+    return entry === undefined ? [] : storedParts(snapshot, entry);
+  });
+}
+
+function writeSnapshot(
+  path: string,
+  header: Header,
+  partsOf: (file: Header["files"][number]) => Iterable<Uint8Array>,
+  onDisk = true,
+): void {
+  const digest = sha256();
+  function* parts(): Generator<Uint8Array> {
+    yield Buffer.from(`${MAGIC} ${VERSION}\n${JSON.stringify(header)}\n`);
+    for (const file of header.files) {
+      if (file.bytes !== null) {
+        yield* partsOf(file);
+      }
+    }
+  }
+  function* sealed(): Generator<Uint8Array> {
+    for (const part of parts()) {
+      digest.update(part);
+      yield part;
+    }
+    yield Buffer.from(sealOf(digest.hex()));
+  }
+  writeWhole(path, 0o600, sealed(), onDisk);
+}
+
+const sealOf = (hex: string): string => `\nsha256 ${hex}\n`;
+const SEAL = sealOf("0".repeat(64)).length;
+
+/** @throws {SnapshotRefused} it is none, of a newer program, truncated or changed */
+export function readSnapshot(path: string): Snapshot {
+  const bytes = sizeOf(path);
+  if (bytes === undefined) {
+    throw new SnapshotRefused(`there is no snapshot ${path}; compute-cluster snapshot list shows those that there are`);
+  }
+  const { header, end } = readHeader(path, bytes);
+  let at = end;
+  const entries = header.files.map((file) => {
+    const entry = { ...file, at };
+    at += storedBytes(file);
+    return entry;
+  });
+  if (at + SEAL !== bytes) {
+    const what = at + SEAL > bytes ? "it is truncated" : "something was added to it";
+    throw new SnapshotRefused(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; take another copy`);
+  }
+  const content = bytes <= LARGE ? readWhole(path) : undefined;
+  const seal = content?.subarray(at).toString() ?? textIn(path, [[at, SEAL]]);
+  if (seal !== sealOf(content === undefined ? sha256Of(path, at) : digestOf(content.subarray(0, at)))) {
+    throw new SnapshotRefused(`${path} was changed since it was saved: its checksum is another one; take another copy`);
+  }
+  return { path, facts: header.facts, entries, bytes, content };
+}
+
+function digestOf(content: Buffer): string {
+  const digest = sha256();
+  digest.update(content);
+  return digest.hex();
+}
+
+/** The bytes of a file as they are stored: without its holes. */
+export function storedParts(
+  { path, content }: Pick<Snapshot, "path" | "content">,
+  entry: SavedEntry,
+): Iterable<Buffer> {
+  let { at } = entry;
+  const stretches = extentsIn(entry).map(([, bytes]): Extent => {
+    at += bytes;
+    return [at - bytes, bytes];
+  });
+  return content === undefined
+    ? partsIn(path, stretches)
+    : stretches.map(([begin, bytes]) => content.subarray(begin, begin + bytes));
+}
+
+/** The stretches of a file that are stored. */
+export function extentsIn({ bytes, extents }: Pick<SavedEntry, "bytes" | "extents">): readonly Extent[] {
+  return extents ?? (bytes === null || bytes === 0 ? [] : [[0, bytes]]);
+}
+
+function storedBytes(file: Pick<SavedEntry, "bytes" | "extents">): number {
+  return extentsIn(file).reduce((sum, [, length]) => sum + length, 0);
+}
+
+function readHeader(path: string, bytes: number): { readonly header: Header; readonly end: number } {
+  let text = Buffer.alloc(0);
+  let lines = 0;
+  let end = 0;
+  for (const part of partsIn(path, [[0, Math.min(bytes, MOST_HEADER)]])) {
+    for (let at = part.indexOf(NEWLINE); at >= 0 && lines < 2; at = part.indexOf(NEWLINE, at + 1)) {
+      lines += 1;
+      end = text.length + at + 1;
+    }
+    text = Buffer.concat([text, part]);
+    if (lines === 0 && text.length > MAGIC.length + 20) {
+      break;
+    }
+    if (lines >= 2) {
+      break;
+    }
+  }
+  const head = text.subarray(0, lines >= 2 ? end : text.length).toString();
+  const [, version] = new RegExp(`^${MAGIC} (\\d{1,6})\n`).exec(head) ?? [];
+  if (version === undefined) {
+    throw new SnapshotRefused(
+      `${path} is no snapshot: found ${JSON.stringify(head.slice(0, 30))}, expected "${MAGIC}"`,
+    );
+  }
+  if (Number(version) > VERSION) {
+    throw new SnapshotRefused(
+      `${path} is of version ${version}, this program reads up to ${VERSION}: use the program that saved it, or a newer one`,
+    );
+  }
+  const header = parseHeader(head.slice(head.indexOf("\n") + 1));
+  if (header === undefined || lines < 2) {
+    throw new SnapshotRefused(
+      `${path} is truncated or was changed: its list of files cannot be read; take another copy`,
+    );
+  }
+  return { header, end };
+}
+
+const NEWLINE = 0x0a;
+
+function parseHeader(text: string): Header | undefined {
+  try {
+    const header = JSON.parse(text) as Header;
+    return isFacts(header.facts) && Array.isArray(header.files) && header.files.every(isEntry) ? header : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFacts(facts: unknown): facts is SnapshotFacts {
+  const { savedAt, program, root, drivers } = (facts ?? {}) as Partial<SnapshotFacts>;
+  return (
+    typeof savedAt === "number" &&
+    typeof program === "string" &&
+    typeof root === "string" &&
+    typeof drivers === "object" &&
+    drivers !== null
+  );
+}
+
+/** Whoever writes a snapshot by hand gets nothing written outside of the state directory. */
+function isEntry(entry: unknown): boolean {
+  const { path, mode, bytes, extents = [] } = (entry ?? {}) as Partial<SavedEntry>;
+  const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+  return (
+    typeof path === "string" &&
+    path !== "" &&
+    !path.includes("\0") &&
+    path.split("/").every((part) => part !== "" && part !== "." && part !== "..") &&
+    isWhole(mode) &&
+    mode <= 0o777 &&
+    (bytes === null || isWhole(bytes)) &&
+    Array.isArray(extents) &&
+    extents.every(
+      (extent) =>
+        Array.isArray(extent) && isWhole(extent[0]) && isWhole(extent[1]) && extent[0] + extent[1] <= (bytes ?? 0),
+    )
+  );
+}
+
+function textIn(path: string, extents: readonly Extent[]): string {
+  return Buffer.concat([...partsIn(path, extents)]).toString();
+}

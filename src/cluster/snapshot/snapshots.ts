@@ -1,0 +1,138 @@
+import { join } from "node:path";
+import type { Files } from "../../runtime/files.js";
+import { isClusterName } from "../local/known-clusters.js";
+import type { StateDir } from "../local/state-dir.js";
+import { SNAPSHOTS } from "./kept-files.js";
+import { SnapshotRefused } from "./snapshot-error.js";
+import { copySnapshot, readSnapshot, type Snapshot, type SnapshotFacts, saveSnapshot } from "./snapshot-file.js";
+
+const ENDING = ".snapshot";
+
+/** The state after a start, to which `reset` goes back. Nobody can name it. */
+const START = ".start";
+
+/** A snapshot, for a list of them. */
+export interface ListedSnapshot {
+  readonly name: string;
+  readonly savedAt: number;
+  readonly bytes: number;
+  readonly hosts: number;
+}
+
+/** The snapshots of a cluster, in its state directory. */
+export class Snapshots {
+  readonly #root: string;
+  readonly #files: Files;
+
+  constructor({ root }: Pick<StateDir, "root">, files: Files) {
+    this.#root = root;
+    this.#files = files;
+  }
+
+  /** Nobody may change the state directory meanwhile. @param onDisk it outlives a loss of power, too @throws {SnapshotRefused} */
+  save(name: string, facts: SnapshotFacts, onDisk = true): void {
+    saveSnapshot(this.#root, this.#pathOf(name), facts, onDisk);
+  }
+
+  /** @param onDisk it outlives a loss of power, too */
+  saveStart(facts: SnapshotFacts, onDisk = true): void {
+    saveSnapshot(this.#root, this.#file(START), facts, onDisk);
+  }
+
+  /** @throws {SnapshotRefused} there is none, or none that can be used */
+  read(name: string): Snapshot {
+    return readSnapshot(this.#pathOf(name));
+  }
+
+  /** @throws {SnapshotRefused} there is none, or none that can be used */
+  readStart(): Snapshot {
+    return readSnapshot(this.#file(START));
+  }
+
+  /** The newest last. One that cannot be read is left out: its name is told to `unreadable`. */
+  async list(unreadable: (name: string, reason: string) => void = () => undefined): Promise<readonly ListedSnapshot[]> {
+    const names = (await this.#files.list(join(this.#root, SNAPSHOTS)))
+      .filter((file) => file.endsWith(ENDING))
+      .map((file) => file.slice(0, -ENDING.length))
+      .filter(isClusterName);
+    return names
+      .flatMap((name) => {
+        try {
+          const { facts, bytes } = readSnapshot(this.#file(name));
+          return [{ name, savedAt: facts.savedAt, bytes, hosts: Object.keys(facts.drivers).length }];
+        } catch (error) {
+          unreadable(name, error instanceof Error ? error.message : String(error));
+          return [];
+        }
+      })
+      .toSorted((one, other) => one.savedAt - other.savedAt);
+  }
+
+  /** @throws {SnapshotRefused} there is none */
+  async delete(name: string): Promise<void> {
+    const path = this.#pathOf(name);
+    if ((await this.#files.stat(path)) === undefined) {
+      throw new SnapshotRefused(
+        `there is no snapshot ${name}; compute-cluster snapshot list shows those that there are`,
+      );
+    }
+    await this.#files.remove(path);
+  }
+
+  /** Writes a snapshot to a file, for another cluster. @param file absolute @throws {SnapshotRefused} */
+  export(name: string, file: string): void {
+    copySnapshot(this.#pathOf(name), file, (facts) => facts);
+  }
+
+  /** Takes a snapshot of another cluster from a file. @param file absolute @throws {SnapshotRefused} */
+  import(file: string, name: string): void {
+    copySnapshot(file, this.#pathOf(name), (facts) => ({ ...facts, isImported: true }));
+  }
+
+  #pathOf(name: string): string {
+    if (!isClusterName(name)) {
+      throw new SnapshotRefused(
+        `found ${JSON.stringify(name)} as the name of a snapshot, expected a letter or digit, and letters, digits and . _ - after it, at most 63`,
+      );
+    }
+    return this.#file(name);
+  }
+
+  #file(name: string): string {
+    return join(this.#root, SNAPSHOTS, `${name}${ENDING}`);
+  }
+}
+
+/**
+ * Hosts keep the driver that they have, with their guests.
+ * @param drivers of the hosts that there are now @throws {SnapshotRefused} the snapshot has one with another driver
+ */
+export function refuseOtherDrivers({ facts }: Snapshot, drivers: SnapshotFacts["drivers"]): void {
+  const other = Object.entries(facts.drivers).filter(
+    ([host, driver]) => Object.hasOwn(drivers, host) && drivers[host] !== driver,
+  );
+  if (other.length > 0) {
+    const shown = other
+      .slice(0, SHOWN)
+      .map(([host, driver]) => `${host} has ${drivers[host]}, in the snapshot ${driver}`);
+    throw new SnapshotRefused(
+      `the snapshot is of a cluster with other drivers: ${shown.join("; ")}; restore it into a cluster without these hosts`,
+    );
+  }
+}
+
+/** Hosts that are named. */
+const SHOWN = 3;
+
+/** Drivers all of whose state is in the state directory, as files that nothing else has open. */
+const KEPT_DRIVERS = new Set(["fake-libvirt", "ironic"]);
+
+/** @throws {SnapshotRefused} a host's driver keeps state where no snapshot finds it */
+export function refuseForeignDrivers(drivers: SnapshotFacts["drivers"]): void {
+  const [host, driver] = Object.entries(drivers).find(([, name]) => !KEPT_DRIVERS.has(name)) ?? [];
+  if (host !== undefined) {
+    throw new SnapshotRefused(
+      `host ${host} has driver ${driver}, which keeps its guests where a snapshot does not look; expected ${[...KEPT_DRIVERS].join(" or ")}`,
+    );
+  }
+}

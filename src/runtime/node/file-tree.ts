@@ -1,0 +1,236 @@
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+
+/**
+ * Files of a folder as a whole. All of it is done at once, without that anything else of this process has its turn: for thousands of
+ * small files, which nobody may change meanwhile.
+ */
+export interface TreeEntry {
+  /** Relative to the root, with `/`. */
+  readonly path: string;
+  readonly mode: number;
+  /** Null: a folder. */
+  readonly bytes: number | null;
+  /** It takes less room than it has bytes: holes, which read as zeros. */
+  readonly isSparse: boolean;
+}
+
+/** A stretch of a file that has bytes of its own: where it begins, and how long it is. */
+export type Extent = readonly [offset: number, bytes: number];
+
+/** Bytes that are read at a time. */
+const PART = 1024 * 1024;
+/** Of a block, as `stat` counts them. */
+const BLOCK = 512;
+
+/** Everything below a folder, each folder before what is in it. @param isSkipped of a relative path, with all below it */
+export function treeOf(root: string, isSkipped: (path: string) => boolean, below = ""): TreeEntry[] {
+  const entries: TreeEntry[] = [];
+  for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (isSkipped(path)) {
+      continue;
+    }
+    if (entry.isDirectory()) {
+      entries.push({ path, mode: statSync(join(root, path)).mode & 0o7777, bytes: null, isSparse: false });
+      entries.push(...treeOf(root, isSkipped, path));
+    } else if (entry.isFile()) {
+      const { mode, size, blocks } = statSync(join(root, path));
+      entries.push({ path, mode: mode & 0o7777, bytes: size, isSparse: blocks * BLOCK < size });
+    }
+  }
+  return entries;
+}
+
+/** The stretches of a sparse file that are not zero. */
+export function extentsOf(path: string, bytes: number): readonly Extent[] {
+  if (statSync(path).blocks === 0) {
+    return [];
+  }
+  const zeros = Buffer.alloc(PART);
+  const extents: Extent[] = [];
+  withFile(path, "r", (file) => {
+    for (let offset = 0; offset < bytes; offset += PART) {
+      const part = partOf(file, offset, Math.min(PART, bytes - offset));
+      if (!part.equals(zeros.subarray(0, part.length))) {
+        extents.push([offset, part.length]);
+      }
+    }
+  });
+  return extents;
+}
+
+/** Reads stretches of a file, in parts. */
+export function* partsIn(path: string, extents: readonly Extent[]): Generator<Buffer> {
+  const file = openSync(path, "r");
+  try {
+    for (const [begin, bytes] of extents) {
+      for (let offset = begin; offset < begin + bytes; offset += PART) {
+        yield partOf(file, offset, Math.min(PART, begin + bytes - offset));
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Writes a file in parts; it is not there before all of it is. @param onDisk it outlives a loss of power, too */
+export function writeWhole(path: string, mode: number, parts: Iterable<Uint8Array>, onDisk = true): void {
+  const unfinished = `${path}.unfinished`;
+  mkdirSync(dirname(path), { recursive: true });
+  rmSync(unfinished, { force: true });
+  withFile(
+    unfinished,
+    "wx",
+    (file) => {
+      for (const part of parts) {
+        writeAll(file, part);
+      }
+      if (onDisk) {
+        fsyncSync(file);
+      }
+    },
+    mode,
+  );
+  renameSync(unfinished, path);
+}
+
+/** Writes stretches of a file of so many bytes; the rest of it is holes. */
+export function writeSparse(
+  path: string,
+  { bytes, mode, extents }: { readonly bytes: number; readonly mode: number; readonly extents: readonly Extent[] },
+  parts: Iterable<Uint8Array>,
+): void {
+  withFile(
+    path,
+    "w",
+    (file) => {
+      ftruncateSync(file, bytes);
+      const each = parts[Symbol.iterator]();
+      for (const [begin, length] of extents) {
+        for (let offset = begin; offset < begin + length; ) {
+          const { value } = each.next() as { readonly value: Uint8Array };
+          writeAll(file, value, offset);
+          offset += value.length;
+        }
+      }
+    },
+    mode,
+  );
+}
+
+/** Whether a file has just these bytes. */
+export function isSame(path: string, bytes: number, parts: Iterable<Uint8Array>): boolean {
+  return withFile(path, "r", (file) => {
+    if (fstatSync(file).size !== bytes) {
+      return false;
+    }
+    let offset = 0;
+    for (const part of parts) {
+      if (!partOf(file, offset, part.length).equals(part)) {
+        return false;
+      }
+      offset += part.length;
+    }
+    return offset === bytes;
+  });
+}
+
+/** The digest of the first bytes of a file. */
+export function sha256Of(path: string, bytes: number): string {
+  const hash = createHash("sha256");
+  for (const part of partsIn(path, [[0, bytes]])) {
+    hash.update(part);
+  }
+  return hash.digest("hex");
+}
+
+/** All of a file. */
+export function readWhole(path: string): Buffer {
+  return readFileSync(path);
+}
+
+/** A digest to which parts are added. */
+export function sha256(): { update(part: Uint8Array): void; hex(): string } {
+  const hash = createHash("sha256");
+  return { update: (part) => void hash.update(part), hex: () => hash.digest("hex") };
+}
+
+/** Undefined: there is nothing of this name. */
+export function kindOf(path: string): "file" | "folder" | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? undefined : found.isDirectory() ? "folder" : "file";
+}
+
+/** Undefined: there is no such file. */
+export function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size;
+}
+
+export function makeFolder(path: string, mode: number): void {
+  mkdirSync(path, { recursive: true });
+  chmodSync(path, mode);
+}
+
+export function changeMode(path: string, mode: number): void {
+  chmodSync(path, mode);
+}
+
+/** False: what was to be moved is not there. */
+export function move(from: string, to: string): boolean {
+  if (statSync(from, { throwIfNoEntry: false }) === undefined) {
+    return false;
+  }
+  mkdirSync(dirname(to), { recursive: true });
+  renameSync(from, to);
+  return true;
+}
+
+export function removeTree(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}
+
+function withFile<T>(path: string, flags: string, work: (file: number) => T, mode?: number): T {
+  const file = openSync(path, flags, mode);
+  try {
+    return work(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeAll(file: number, part: Uint8Array, position: number | null = null): void {
+  for (let done = 0; done < part.length; ) {
+    done += writeSync(file, part, done, part.length - done, position === null ? null : position + done);
+  }
+}
+
+/** Shorter where the file ends. */
+function partOf(file: number, offset: number, bytes: number): Buffer {
+  const part = Buffer.allocUnsafe(bytes);
+  let read = 0;
+  while (read < bytes) {
+    const more = readSync(file, part, read, bytes - read, offset + read);
+    if (more === 0) {
+      break;
+    }
+    read += more;
+  }
+  return part.subarray(0, read);
+}

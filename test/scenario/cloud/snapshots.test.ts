@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { startCluster } from "../../../src/cloud/index.js";
+import { withCluster } from "./support/client.js";
+
+describe("a cluster whose state is put back", () => {
+  it("is as it was after its start, whatever was under way, at the same address and for the same tokens", async () => {
+    await withCluster({ hosts: 2 }, async (cloud, client) => {
+      const { url } = cloud;
+      await client.create("vm1");
+      await cloud.settled();
+      await cloud.faults.set("devstack1", "driver.spawn=hang");
+      await client.create("vm2", "devstack1");
+      await cloud.hosts("devstack2").kill();
+      await cloud.reset();
+      expect(cloud.url).toBe(url);
+      expect(await client.names()).toEqual([]);
+      expect(await cloud.faults.list("devstack1")).toEqual([]);
+      expect(cloud.hosts("devstack2").state).toBe("serving");
+      const id = await client.create("vm3", "devstack1");
+      await cloud.settled();
+      expect(await client.status(id)).toBe("ACTIVE");
+      expect(await cloud.audit()).toEqual([]);
+      await cloud.reset();
+      await cloud.reset();
+      expect(await client.names()).toEqual([]);
+    });
+  });
+
+  it("has the servers, guests and faults of a snapshot that was taken while it ran", async () => {
+    await withCluster({ hosts: 2 }, async (cloud, client) => {
+      const kept = await client.create("kept", "devstack1");
+      await cloud.settled();
+      await cloud.faults.set("devstack2", "driver.destroy=fail:once");
+      await client.create("under way", "devstack2");
+      await cloud.snapshot("one");
+      await cloud.settled();
+      await client.remove(kept);
+      await cloud.settled();
+      await cloud.restore("one");
+      await cloud.settled();
+      expect(await client.names()).toEqual(["kept", "under way"]);
+      expect(await client.status(kept)).toBe("ACTIVE");
+      expect(await cloud.faults.list("devstack2")).toEqual(["driver.destroy=fail:once"]);
+      await client.remove(kept);
+      await cloud.settled();
+      expect(await client.names()).toEqual(["under way"]);
+      expect(await cloud.audit()).toEqual([]);
+    });
+  });
+
+  it("keeps its snapshots in a state directory that it was given", async () => {
+    const stateDir = await mkdtemp(join(tmpdir(), "cloud-"));
+    try {
+      await withCluster({ hosts: 1, stateDir }, async (cloud, client) => {
+        await client.create("vm1");
+        await cloud.settled();
+        await cloud.snapshot("one");
+      });
+      await withCluster({ hosts: 1, stateDir }, async (cloud, client) => {
+        await client.create("vm2");
+        await cloud.settled();
+        await cloud.restore("one");
+        expect(await client.names()).toEqual(["vm1"]);
+      });
+    } finally {
+      await rm(stateDir, { recursive: true });
+    }
+  });
+
+  it("goes on with its time where that is virtual", async () => {
+    await withCluster({ hosts: 1, time: "virtual" }, async (cloud, client) => {
+      await client.create("vm1");
+      await cloud.advance(600);
+      const before = cloud.now;
+      await cloud.reset();
+      expect(cloud.now - before).toBeLessThan(60_000);
+      await client.create("vm2");
+      await cloud.settled();
+      expect(await client.names()).toEqual(["vm2"]);
+    });
+  });
+
+  it("refuses a snapshot that there is not, and a name that is none", async () => {
+    const cloud = await startCluster({ hosts: 0 });
+    try {
+      await expect(cloud.restore("nothing")).rejects.toThrow("there is no snapshot");
+      await expect(cloud.snapshot("../x")).rejects.toThrow('found "../x" as the name of a snapshot');
+      await cloud.reset();
+    } finally {
+      await cloud.stop();
+    }
+  });
+});

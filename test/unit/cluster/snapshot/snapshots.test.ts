@@ -1,0 +1,197 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
+import { finishRestore, restoreSnapshot } from "../../../../src/cluster/snapshot/restore.js";
+import type { SnapshotFacts } from "../../../../src/cluster/snapshot/snapshot-file.js";
+import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../../src/cluster/snapshot/snapshots.js";
+import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
+
+const GIB = 2 ** 30;
+
+describe("snapshots of a state directory", () => {
+  let root: string;
+  let snapshots: Snapshots;
+
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), "snapshots-"));
+    snapshots = new Snapshots({ root }, new NodeFiles());
+    const database = new DatabaseFile(join(root, "state.sqlite"), ["PRAGMA journal_mode = WAL"]);
+    database.exec("CREATE TABLE identity_tokens (digest TEXT); CREATE TABLE host_leases (host TEXT)");
+    database.exec("INSERT INTO identity_tokens VALUES ('t'); INSERT INTO host_leases VALUES ('h')");
+    database.close();
+    await put("agents/devstack1/compute_id", "id\n");
+    await put("hypervisors/devstack1/domains/vm.xml", `<source file="${root}/hypervisors/devstack1/disk"/>`);
+    await put("hypervisors/devstack1/disk", "");
+    await truncate(join(root, "hypervisors/devstack1/disk"), 5 * GIB);
+    await put("join-token", "mine\n");
+    await put("logs/control-plane.log", "a line\n");
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  async function put(path: string, text: string, folder = root): Promise<void> {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  const text = (path: string, folder = root) => readFile(join(folder, path), "utf8");
+  const facts = (): SnapshotFacts => ({ savedAt: 1, program: "1.0.0", root, drivers: { devstack1: "fake-libvirt" } });
+  const snapshotFile = () => join(root, "snapshots/one.snapshot");
+  const tokens = (folder: string) => {
+    const database = new DatabaseFile(join(folder, "state.sqlite"));
+    const row = database.prepare("SELECT count(*) AS found FROM identity_tokens").get() as { readonly found: number };
+    database.close();
+    return row.found;
+  };
+
+  it("bring back what was changed, added and removed, and leave alone what is this cluster's own", async () => {
+    snapshots.save("one", facts());
+    await put("agents/devstack1/compute_id", "other\n");
+    await put("agents/devstack2/compute_id", "added\n");
+    await rm(join(root, "hypervisors/devstack1/domains"), { recursive: true });
+    await truncate(join(root, "hypervisors/devstack1/disk"), 1);
+    await put("join-token", "newer\n");
+    await put("logs/control-plane.log", "two lines\n");
+    restoreSnapshot(root, snapshots.read("one"));
+    expect(await text("agents/devstack1/compute_id")).toBe("id\n");
+    await expect(stat(join(root, "agents/devstack2"))).rejects.toThrow("ENOENT");
+    expect(await text("hypervisors/devstack1/domains/vm.xml")).toContain(`${root}/hypervisors`);
+    expect(await text("join-token")).toBe("newer\n");
+    expect(await text("logs/control-plane.log")).toBe("two lines\n");
+    expect(tokens(root)).toBe(1);
+    await expect(stat(join(root, "restore-under-way"))).rejects.toThrow("ENOENT");
+  });
+
+  it("keep disks as holes, and are for their owner alone", async () => {
+    snapshots.save("one", facts());
+    const { size, mode } = await stat(snapshotFile());
+    expect(size).toBeLessThan(200_000);
+    expect(mode & 0o777).toBe(0o600);
+    await rm(join(root, "hypervisors/devstack1/disk"));
+    restoreSnapshot(root, snapshots.read("one"));
+    const disk = await stat(join(root, "hypervisors/devstack1/disk"));
+    expect([disk.size, disk.blocks]).toEqual([5 * GIB, 0]);
+  });
+
+  it("keep what is between the holes of a file, and its mode", async () => {
+    const path = join(root, "hypervisors/devstack1/disk");
+    await truncate(path, 3 * 2 ** 20);
+    await writeFile(path, "at the end", { flag: "a" });
+    await chmod(path, 0o640);
+    snapshots.save("one", facts());
+    const before = await readFile(path);
+    await writeFile(path, "overwritten");
+    await chmod(path, 0o600);
+    restoreSnapshot(root, snapshots.read("one"));
+    expect((await readFile(path)).equals(before)).toBe(true);
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
+  });
+
+  it("put a folder in the place of a file, and the other way", async () => {
+    snapshots.save("one", facts());
+    await rm(join(root, "agents"), { recursive: true });
+    await put("agents", "a file");
+    await rm(join(root, "hypervisors/devstack1/disk"));
+    await put("hypervisors/devstack1/disk/file", "in a folder");
+    restoreSnapshot(root, snapshots.read("one"));
+    expect(await text("agents/devstack1/compute_id")).toBe("id\n");
+    expect((await stat(join(root, "hypervisors/devstack1/disk"))).size).toBe(5 * GIB);
+  });
+
+  it("go from one cluster to another with new paths, and without what lets others in", async () => {
+    snapshots.save("one", facts());
+    const file = join(root, "exported");
+    snapshots.export("one", file);
+    const other = await mkdtemp(join(tmpdir(), "snapshots-"));
+    try {
+      const theirs = new Snapshots({ root: other }, new NodeFiles());
+      theirs.import(file, "theirs");
+      await put("join-token", "theirs\n", other);
+      restoreSnapshot(other, theirs.read("theirs"));
+      expect(await text("hypervisors/devstack1/domains/vm.xml", other)).toBe(
+        `<source file="${other}/hypervisors/devstack1/disk"/>`,
+      );
+      expect(await text("join-token", other)).toBe("theirs\n");
+      expect(tokens(other)).toBe(0);
+      expect(tokens(root)).toBe(1);
+    } finally {
+      await rm(other, { recursive: true });
+    }
+  });
+
+  it("are listed by age, without those that cannot be read, and deleted", async () => {
+    snapshots.save("newer", { ...facts(), savedAt: 2 });
+    snapshots.save("one", facts());
+    snapshots.saveStart(facts());
+    await put("snapshots/broken.snapshot", "nonsense");
+    const unreadable: string[] = [];
+    const listed = await snapshots.list((name) => unreadable.push(name));
+    expect(listed.map(({ name, hosts }) => [name, hosts])).toEqual([
+      ["one", 1],
+      ["newer", 1],
+    ]);
+    expect(unreadable).toEqual(["broken"]);
+    await snapshots.delete("one");
+    await expect(snapshots.delete("one")).rejects.toThrow("there is no snapshot one");
+    expect(() => snapshots.read("one")).toThrow("there is no snapshot");
+  });
+
+  it("are refused when they are truncated, changed, of a newer version, or none", async () => {
+    snapshots.save("one", facts());
+    const whole = await readFile(snapshotFile());
+    const found = async (content: Uint8Array | string) => {
+      await writeFile(snapshotFile(), content);
+      try {
+        snapshots.read("one");
+        return "taken";
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(await found(whole)).toBe("taken");
+    expect(await found(whole.subarray(0, whole.length - 100))).toContain("it is truncated");
+    expect(await found(whole.subarray(0, 60))).toContain("truncated");
+    expect(await found("")).toContain("is no snapshot");
+    expect(await found(Buffer.concat([whole, Buffer.from("x")]))).toContain("something was added");
+    const changed = Buffer.from(whole);
+    changed[whole.length - 200] = (changed[whole.length - 200] ?? 0) ^ 1;
+    expect(await found(changed)).toContain("was changed since it was saved");
+    expect(await found(`compute-cluster snapshot 2\n${whole.toString().split("\n").slice(1).join("\n")}`)).toContain(
+      "is of version 2, this program reads up to 1",
+    );
+    const outside = JSON.stringify({
+      facts: facts(),
+      files: [{ path: "../outside", mode: 0o644, bytes: 0 }],
+    });
+    expect(await found(`compute-cluster snapshot 1\n${outside}\n`)).toContain("cannot be read");
+    expect(() => snapshots.read("../one")).toThrow('found "../one" as the name');
+  });
+
+  it("are not made of drivers that keep their guests elsewhere, nor restored over hosts of another driver", () => {
+    snapshots.save("one", facts());
+    expect(() => refuseForeignDrivers({ h: "qemu" })).toThrow("host h has driver qemu");
+    expect(() => refuseOtherDrivers(snapshots.read("one"), { devstack1: "ironic" })).toThrow(
+      "devstack1 has ironic, in the snapshot fake-libvirt",
+    );
+    refuseOtherDrivers(snapshots.read("one"), { other: "ironic" });
+  });
+
+  it("leave the old state where somebody died before there was a plan, and end what had one", async () => {
+    await put("restore-under-way/0", "half of it");
+    finishRestore(root);
+    expect(await text("agents/devstack1/compute_id")).toBe("id\n");
+    const plan = { remove: [], folders: [], put: [{ name: "0", path: "agents/devstack1/compute_id" }], modes: [] };
+    await put("restore-under-way/0", "new\n");
+    await put("restore-under-way/plan.json", JSON.stringify(plan));
+    finishRestore(root);
+    finishRestore(root);
+    expect(await text("agents/devstack1/compute_id")).toBe("new\n");
+    await expect(stat(join(root, "restore-under-way"))).rejects.toThrow("ENOENT");
+  });
+
+  it("pass over what is neither a file nor a folder", async () => {
+    await symlink("/", join(root, "agents/everything"));
+    snapshots.save("one", facts());
+    expect(snapshots.read("one").entries.some(({ path }) => path.includes("everything"))).toBe(false);
+  });
+});
