@@ -22,6 +22,7 @@ export const WAITING_METHODS: ReadonlySet<string> = new Set([
   "image_access",
   "list_hosts",
   "placement_access",
+  "restore_cluster",
   "stop_cluster",
 ]);
 

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { startControlPlane } from "../../cluster/control-plane.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
+import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { nodeKeys } from "../../runtime/node/node-keys.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -51,6 +52,7 @@ export interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFla
 async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   const runtime = createNodeRuntime({ logger: createLogger({ format: options.logFormat }) });
   const directory = stateDir(options.stateDir, process.cwd());
+  await finishInterruptedRestore(directory, runtime.files);
   const before = await readClusterInfo(runtime.files, directory);
   const config = await controlPlaneConfig(options, {
     runtime,

@@ -30,6 +30,7 @@ export function parentSupervisor(): HostSupervisor | undefined {
         control: async (host, action) => (await ask(action, host)) as Awaited<ReturnType<HostSupervisor["control"]>>,
         add: async (addition) => (await ask("add", addition)) as readonly string[],
         forget: async (host) => void (await ask("forget", host)),
+        restore: async (snapshot) => (await ask("restore", snapshot ?? "")) as number,
         stop: async () => (await ask("down", "")) as number,
       }
     : undefined;

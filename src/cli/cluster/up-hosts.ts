@@ -19,7 +19,9 @@ export interface UpHostsOptions {
   readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
   /** Called when a person has started a host. */
   readonly onStarted: (host: string) => Promise<void>;
-  /** Called once an operator's command to stop everything is answered. */
+  /** Called before an operator's command to put a saved state in place is answered; null: that after the start. @throws {Error} it cannot */
+  readonly onRestore: (snapshot: string | null) => Promise<void>;
+  /** Called once an operator's command to stop everything, or to start it again, is answered. */
   readonly onDown: () => void;
 }
 
@@ -44,7 +46,7 @@ export class UpHosts {
     const supervisor = this.#supervisor;
     try {
       supervisor.tell({ type: "host-answer", id, result: (await this.#carryOut(message)) ?? null });
-      if (message.command === "down") {
+      if (message.command === "down" || message.command === "restore") {
         this.#options.onDown();
       }
     } catch (error) {
@@ -70,6 +72,8 @@ export class UpHosts {
         return this.#add(subject);
       case "forget":
         return this.#forget(subject);
+      case "restore":
+        return this.#restore(subject);
       case "down":
         return this.#options.pid;
       case "start":
@@ -152,6 +156,11 @@ export class UpHosts {
         `${foldHosts(wrong.map(({ name }) => name))} is what a process of this cluster is called; choose another name`,
       );
     }
+  }
+
+  async #restore(snapshot: string): Promise<number> {
+    await this.#options.onRestore(snapshot === "" ? null : snapshot);
+    return this.#options.pid;
   }
 
   async #forget(host: string): Promise<void> {

@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
 import { ensureUsable } from "../../cluster/local/usable-state-dir.js";
+import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
 import { MOST_HOSTS } from "../../records/host-range.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
@@ -33,6 +34,7 @@ import { logOptions } from "./logs/log-options.js";
 import { nodeCount } from "./node-count.js";
 import { knownClusters, placeText } from "./place.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
+import { putInPlace, type StateToRestore, saveStart, stateToRestore } from "./snapshot/up-restore.js";
 import {
   additionArguments,
   agentArguments,
@@ -162,13 +164,30 @@ function releases(text: string): readonly Release[] {
 const program = (name: string): string => fileURLToPath(new URL(`../${name}.js`, import.meta.url));
 
 /** Starts everything, and waits until it is to end. @returns the exit code */
-async function up(
-  { file, check, yes, ...flags }: UpOptions & FileFlags,
-  given: ReadonlySet<string>,
-  terminal: Terminal,
-): Promise<number> {
+async function up(options: UpOptions & FileFlags, given: ReadonlySet<string>, terminal: Terminal): Promise<number> {
   // The second Ctrl-C ends this process at once, and with it its children.
-  const interrupt = interruptSignal();
+  const place = { given, terminal, interrupt: interruptSignal() };
+  let end = await upOnce(options, { ...place, isRestored: false });
+  while (typeof end !== "number") {
+    end = await upOnce({ ...options, ...(await putInPlace(end)) }, { ...place, isRestored: true });
+  }
+  return end;
+}
+
+interface UpPlace {
+  readonly given: ReadonlySet<string>;
+  readonly terminal: Terminal;
+  readonly interrupt: AbortSignal;
+  /** It goes on from a saved state, which has what the file and the start before it have made. */
+  readonly isRestored: boolean;
+}
+
+/** One life of the cluster. @returns the exit code; or what is to be put in place before the next life */
+async function upOnce(
+  { file, check, yes, ...flags }: UpOptions & FileFlags,
+  { given, terminal, interrupt, isRestored }: UpPlace,
+): Promise<number | StateToRestore> {
+  let restore: StateToRestore | undefined;
   const down = new AbortController();
   const told = new Promise<"told">((resolve) => {
     for (const signal of [interrupt, down.signal]) {
@@ -180,6 +199,7 @@ async function up(
   const directory = stateDir(options.stateDir, process.cwd());
   if (check !== true) {
     await ensureUsable(new NodeFiles(), directory);
+    await finishInterruptedRestore(directory, new NodeFiles());
   }
   const kept = new KeptHosts(new NodeFiles(), directory);
   const before = await withBoundDrivers(new NodeFiles(), directory, await kept.read());
@@ -194,7 +214,7 @@ async function up(
   )) {
     warn(warning);
   }
-  if (described !== undefined) {
+  if (described !== undefined && !isRestored) {
     const end = await prepareCluster(described, { directory, before, check, yes, terminal, interrupt });
     if (end !== undefined) {
       return end;
@@ -207,6 +227,9 @@ async function up(
   const hosts: UpHosts = new UpHosts({
     pid: process.pid,
     onDown: () => down.abort(),
+    onRestore: async (name) => {
+      restore = await stateToRestore(name, directory);
+    },
     kept,
     supervisor: () => supervisor,
     plansOf: (added) => morePlans(added, { options, directory, supervisor, cores: availableParallelism() }),
@@ -270,6 +293,9 @@ async function up(
     const setting = settings.get(counted.at(-1) ?? "") ?? { configFiles: [] };
     // A start with the file again would take it away.
     const another = described === undefined ? [`devstack${next}`, ...additionArguments(setting)] : undefined;
+    if (!isRestored) {
+      await saveStart(supervisor.hosts, directory);
+    }
     lines.pause();
     const where = placeText(options.stateDir);
     const attached = !process.connected;
@@ -292,7 +318,7 @@ async function up(
     // A start that fails ends the wait; one that succeeds does not.
     const end = await Promise.race([told, supervisor.controlPlaneEnded(), running.then(() => told)]);
     if (end === "told") {
-      return ExitCode.ok;
+      return interrupt.aborted ? ExitCode.ok : (restore ?? ExitCode.ok);
     }
     terminal.complain(`compute-cluster: the control plane has ended: ${end.detail}`);
     return end.exitCode ?? ExitCode.failure;

@@ -41,6 +41,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
   ].map((name): [string, number] => [name, ExitCode.usage]),
   ["DriversDiffer", ExitCode.refused],
   ["SeedRefused", ExitCode.refused],
+  ["SnapshotRefused", ExitCode.refused],
   ["ServiceTooOld", ExitCode.refused],
   ["ConductorUnreachable", ExitCode.unreachable],
   ["HttpConnectFailure", ExitCode.unreachable],

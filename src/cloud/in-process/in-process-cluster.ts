@@ -8,7 +8,7 @@ import { workLeft } from "../../cli/cluster/wait/judge.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
 import { tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
 import { clientEnvironment, type StateDir } from "../../cluster/local/state-dir.js";
-import { restoreSnapshot } from "../../cluster/snapshot/restore.js";
+import { finishInterruptedRestore, restoreSnapshot } from "../../cluster/snapshot/restore.js";
 import type { Snapshot } from "../../cluster/snapshot/snapshot-file.js";
 import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../cluster/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-range.js";
@@ -80,6 +80,7 @@ export class InProcessCluster implements Cluster {
 
   /** @throws what a control plane refuses to start for, or why a host does not serve. */
   async start(): Promise<void> {
+    await finishInterruptedRestore(this.#directory, this.#looker.files);
     const what = await whatToStart(this.#options, this.#directory, this.#looker.files);
     const parts = new ClusterParts({
       world: this.#world,
@@ -93,7 +94,7 @@ export class InProcessCluster implements Cluster {
       await mirrorInPlacement(what.described, this.#directory);
     }
     const facts = await this.#facts();
-    await this.#world.activity.atRest(() => this.#snapshots.saveStart(facts, !this.#isTemporary));
+    await this.#world.activity.atRest(() => this.#snapshots.save(null, facts, { onDisk: !this.#isTemporary }));
     if (this.#options.autoAdvance === true) {
       void this.#time.run(() => this.#isBusy());
     }
@@ -174,7 +175,7 @@ export class InProcessCluster implements Cluster {
   async snapshot(name: string): Promise<void> {
     const facts = await this.#facts();
     refuseForeignDrivers(facts.drivers);
-    await this.#world.activity.atRest(() => this.#snapshots.save(name, facts, !this.#isTemporary));
+    await this.#world.activity.atRest(() => this.#snapshots.save(name, facts, { onDisk: !this.#isTemporary }));
   }
 
   restore(name: string): Promise<void> {
@@ -182,7 +183,7 @@ export class InProcessCluster implements Cluster {
   }
 
   reset(): Promise<void> {
-    return this.#swap(() => this.#snapshots.readStart());
+    return this.#swap(() => this.#snapshots.read(null));
   }
 
   stop(): Promise<void> {

@@ -15,4 +15,9 @@ export interface HostSupervisor {
   forget(host: string): Promise<void>;
   /** Has everything stop, soon after the answer, which is the pid of the process that ends last. */
   stop(): Promise<number>;
+  /**
+   * Has everything start again with a saved state, soon after the answer, which is the supervisor's pid. Null: the state after its
+   * start. @throws {Error} that cannot be restored
+   */
+  restore(snapshot: string | null): Promise<number>;
 }

@@ -62,8 +62,8 @@ export interface HostCommand {
   readonly type: "host-command";
   /** The answer has the same. */
   readonly id: number;
-  readonly command: "list" | "find" | "start" | "stop" | "kill" | "add" | "forget" | "down";
-  /** What it is about: a host; for `add` the name of an addition; for `list` and `down` nothing. */
+  readonly command: "list" | "find" | "start" | "stop" | "kill" | "add" | "forget" | "restore" | "down";
+  /** What it is about: a host; for `add` the name of an addition; for `restore` a snapshot, "" for the state after the start; for `list` and `down` nothing. */
   readonly subject: string;
 }
 

@@ -23,6 +23,7 @@ const NOT_KEPT = new Set([
   "logs",
   `${DATABASE}-shm`,
   `${DATABASE}.lock`,
+  `${DATABASE}.lock-journal`,
   "tls",
 ]);
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Files } from "../../runtime/files.js";
 import {
   changeMode,
   isSame,
@@ -13,6 +14,8 @@ import {
   writeWhole,
 } from "../../runtime/node/file-tree.js";
 import { DatabaseFile } from "../database/database-file.js";
+import type { StateDir } from "../local/state-dir.js";
+import { ownStore } from "../store/open-store.js";
 import { DATABASE, JOURNAL, keptFiles, RESTORE } from "./kept-files.js";
 import { extentsIn, type SavedEntry, type Snapshot, storedParts } from "./snapshot-file.js";
 
@@ -173,5 +176,21 @@ function forgetOthers(path: string): void {
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {
     database.close();
+  }
+}
+
+/** Ends what a restore that died has begun, before anybody uses the state directory. @throws {DatabaseUnusable} one is under way */
+export async function finishInterruptedRestore(
+  { root, database }: Pick<StateDir, "root" | "database">,
+  files: Files,
+): Promise<void> {
+  if (kindOf(join(root, RESTORE)) === undefined) {
+    return;
+  }
+  const release = await ownStore(database, files);
+  try {
+    finishRestore(root);
+  } finally {
+    release();
   }
 }

@@ -60,6 +60,13 @@ export interface Snapshot {
 /** Bytes of a snapshot that is read at once: most are small, and have thousands of files. */
 const LARGE = 64 * 1024 * 1024;
 
+export interface SaveOptions {
+  /** It outlives a loss of power, too. Default true. */
+  readonly onDisk?: boolean;
+  /** Called once all has been read. What it throws is thrown, and nothing is saved. */
+  readonly beforeEnd?: () => void;
+}
+
 interface Header {
   readonly facts: SnapshotFacts;
   readonly files: readonly Omit<SavedEntry, "at">[];
@@ -68,16 +75,15 @@ interface Header {
 /**
  * Writes the files of a state directory that nobody changes meanwhile. What is there under the path stays until all of it is
  * written. The file is for this user alone: it has passwords.
- * @param onDisk it outlives a loss of power, too
  */
-export function saveSnapshot(root: string, path: string, facts: SnapshotFacts, onDisk = true): void {
+export function saveSnapshot(root: string, path: string, facts: SnapshotFacts, options: SaveOptions = {}): void {
   const files = keptFiles(root).map(({ path: file, mode, bytes, isSparse }) => ({
     path: file,
     mode,
     bytes,
     ...(isSparse && bytes !== null ? { extents: extentsOf(join(root, file), bytes) } : {}),
   }));
-  writeSnapshot(path, { facts, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), onDisk);
+  writeSnapshot(path, { facts, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), options);
 }
 
 /** Writes a snapshot again, with other facts. @throws {SnapshotRefused} it is not whole */
@@ -95,7 +101,7 @@ function writeSnapshot(
   path: string,
   header: Header,
   partsOf: (file: Header["files"][number]) => Iterable<Uint8Array>,
-  onDisk = true,
+  { onDisk = true, beforeEnd = () => undefined }: SaveOptions = {},
 ): void {
   const digest = sha256();
   function* parts(): Generator<Uint8Array> {
@@ -111,6 +117,7 @@ function writeSnapshot(
       digest.update(part);
       yield part;
     }
+    beforeEnd();
     yield Buffer.from(sealOf(digest.hex()));
   }
   writeWhole(path, 0o600, sealed(), onDisk);

@@ -1,10 +1,18 @@
 import { join } from "node:path";
 import type { Files } from "../../runtime/files.js";
+import { sizeOf } from "../../runtime/node/file-tree.js";
 import { isClusterName } from "../local/known-clusters.js";
 import type { StateDir } from "../local/state-dir.js";
 import { SNAPSHOTS } from "./kept-files.js";
 import { SnapshotRefused } from "./snapshot-error.js";
-import { copySnapshot, readSnapshot, type Snapshot, type SnapshotFacts, saveSnapshot } from "./snapshot-file.js";
+import {
+  copySnapshot,
+  readSnapshot,
+  type SaveOptions,
+  type Snapshot,
+  type SnapshotFacts,
+  saveSnapshot,
+} from "./snapshot-file.js";
 
 const ENDING = ".snapshot";
 
@@ -29,24 +37,30 @@ export class Snapshots {
     this.#files = files;
   }
 
-  /** Nobody may change the state directory meanwhile. @param onDisk it outlives a loss of power, too @throws {SnapshotRefused} */
-  save(name: string, facts: SnapshotFacts, onDisk = true): void {
-    saveSnapshot(this.#root, this.#pathOf(name), facts, onDisk);
+  /**
+   * Nobody may change the state directory meanwhile.
+   * @param name null: the state after a start, to which `reset` goes back
+   * @throws {SnapshotRefused}, and what the options throw: what was there stays
+   */
+  save(name: string | null, facts: SnapshotFacts, options: SaveOptions = {}): void {
+    saveSnapshot(this.#root, this.#pathOf(name), facts, options);
   }
 
-  /** @param onDisk it outlives a loss of power, too */
-  saveStart(facts: SnapshotFacts, onDisk = true): void {
-    saveSnapshot(this.#root, this.#file(START), facts, onDisk);
+  /** @param name null: the state after a start @throws {SnapshotRefused} there is none, or none that can be used */
+  read(name: string | null): Snapshot {
+    const path = this.#pathOf(name);
+    if (name === null && sizeOf(path) === undefined) {
+      throw new SnapshotRefused(
+        "the state after the start was not saved: a host has a driver that keeps its guests elsewhere, or the state was too large; " +
+          "compute-cluster snapshot save saves one by name",
+      );
+    }
+    return readSnapshot(path);
   }
 
-  /** @throws {SnapshotRefused} there is none, or none that can be used */
-  read(name: string): Snapshot {
-    return readSnapshot(this.#pathOf(name));
-  }
-
-  /** @throws {SnapshotRefused} there is none, or none that can be used */
-  readStart(): Snapshot {
-    return readSnapshot(this.#file(START));
+  /** From now on there is nothing to which `reset` could go back. */
+  async forgetStart(): Promise<void> {
+    await this.#files.remove(this.#file(START));
   }
 
   /** The newest last. One that cannot be read is left out: its name is told to `unreadable`. */
@@ -89,7 +103,10 @@ export class Snapshots {
     copySnapshot(file, this.#pathOf(name), (facts) => ({ ...facts, isImported: true }));
   }
 
-  #pathOf(name: string): string {
+  #pathOf(name: string | null): string {
+    if (name === null) {
+      return this.#file(START);
+    }
     if (!isClusterName(name)) {
       throw new SnapshotRefused(
         `found ${JSON.stringify(name)} as the name of a snapshot, expected a letter or digit, and letters, digits and . _ - after it, at most 63`,

@@ -1,3 +1,4 @@
+import { name, nullable } from "../../records/field.js";
 import type { Instance } from "../../records/index.js";
 import { trusted, waits } from "./method.js";
 
@@ -8,6 +9,12 @@ export const CLUSTER_METHODS = {
    * @throws ConductorError no `up` has started this control plane.
    */
   stop_cluster: waits({}, trusted<{ readonly pid: number }>()),
+  /**
+   * Has everything that `compute-cluster up` has started stop, puts a saved state in its place, and starts it again; it is answered
+   * before, with the pid of `up`. Null: the state after its start.
+   * @throws ConductorError there is no such snapshot, or no `up` has started this control plane.
+   */
+  restore_cluster: waits({ snapshot: nullable(name) }, trusted<{ readonly pid: number }>()),
   /** What is still being done, as far as the state of record knows it. */
   cluster_work: waits({}, trusted<ClusterWork>()),
 };

@@ -147,6 +147,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   forget_host: operatorOnly("forget_host"),
   stop_cluster: operatorOnly("stop_cluster"),
   cluster_work: operatorOnly("cluster_work"),
+  restore_cluster: operatorOnly("restore_cluster"),
 };
 
 /** A message to the nova-compute of a host. */

@@ -95,20 +95,25 @@ export function writeWhole(path: string, mode: number, parts: Iterable<Uint8Arra
   const unfinished = `${path}.unfinished`;
   mkdirSync(dirname(path), { recursive: true });
   rmSync(unfinished, { force: true });
-  withFile(
-    unfinished,
-    "wx",
-    (file) => {
-      for (const part of parts) {
-        writeAll(file, part);
-      }
-      if (onDisk) {
-        fsyncSync(file);
-      }
-    },
-    mode,
-  );
-  renameSync(unfinished, path);
+  try {
+    withFile(
+      unfinished,
+      "wx",
+      (file) => {
+        for (const part of parts) {
+          writeAll(file, part);
+        }
+        if (onDisk) {
+          fsyncSync(file);
+        }
+      },
+      mode,
+    );
+    renameSync(unfinished, path);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
 }
 
 /** Writes stretches of a file of so many bytes; the rest of it is holes. */

@@ -15,7 +15,7 @@ interface ClusterDeps {
 /** Servers and moves that are named. */
 const NAMED = 10;
 
-/** The methods of `compute-cluster down` and `wait`. */
+/** The methods of `compute-cluster down`, `wait` and `snapshot restore`. */
 export function clusterMethods({ store, leases, supervisor }: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
   return {
     stop_cluster: () =>
@@ -24,6 +24,13 @@ export function clusterMethods({ store, leases, supervisor }: ClusterDeps): Hand
           throw new ConductorError("no compute-cluster up has started this control plane: end its process itself");
         }
         return { pid: await supervisor.stop() };
+      }),
+    restore_cluster: ({ snapshot }) =>
+      said(async () => {
+        if (supervisor === undefined) {
+          throw new ConductorError("no compute-cluster up has started this control plane: stop it, and restore then");
+        }
+        return { pid: await supervisor.restore(snapshot) };
       }),
     cluster_work: async () => {
       // A host that is down takes its messages when it is back, which nobody has to wait for.

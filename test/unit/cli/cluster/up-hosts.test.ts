@@ -53,6 +53,7 @@ beforeEach(() => {
   hosts = new UpHosts({
     pid: 4711,
     onDown: () => void answers.push({ down: true }),
+    onRestore: async () => undefined,
     supervisor: () => supervisor,
     kept: {
       get hosts() {

@@ -122,7 +122,7 @@ describe("snapshots of a state directory", () => {
   it("are listed by age, without those that cannot be read, and deleted", async () => {
     snapshots.save("newer", { ...facts(), savedAt: 2 });
     snapshots.save("one", facts());
-    snapshots.saveStart(facts());
+    snapshots.save(null, facts());
     await put("snapshots/broken.snapshot", "nonsense");
     const unreadable: string[] = [];
     const listed = await snapshots.list((name) => unreadable.push(name));

@@ -46,6 +46,7 @@ beforeEach(() => {
     },
     forget: async (host) => void asked.push(`forget ${host}`),
     stop: async () => 4711,
+    restore: async () => 4711,
   };
 });
 

@@ -1,0 +1,60 @@
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { SnapshotRefused } from "../../../cluster/snapshot/snapshot-error.js";
+import type { ProcessIdentity } from "../../../runtime/programs.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+
+/** Milliseconds that a cluster may stand: far less than a lease lives. */
+const MOST = 1_000;
+/** What is left of them has to do for going on. */
+const USED = 800;
+/** Milliseconds in which a process that was told to stand does. */
+const STANDS = 5;
+
+/**
+ * Does something while processes stand, and lets them go on. Who dies meanwhile leaves them standing for no longer than a second:
+ * another program lets them go on then.
+ * @param pids agents first: what they have not said yet nobody may have heard
+ * @param work is given what it calls at its end @throws {SnapshotRefused} it took too long
+ */
+export async function whilePaused(
+  pids: readonly number[],
+  place: { readonly directory: StateDir; readonly runtime: Pick<Runtime, "programs" | "clock" | "timers"> },
+  work: (beforeEnd: () => void) => void,
+): Promise<void> {
+  const { runtime, directory } = place;
+  const { programs, clock, timers } = runtime;
+  const processes: ProcessIdentity[] = [];
+  for (const pid of new Set(pids)) {
+    const seen = await programs.look(pid);
+    if (seen !== undefined) {
+      processes.push(seen);
+    }
+  }
+  const all = processes.map(({ pid }) => pid);
+  if (all.length > 0) {
+    const script = `sleep ${MOST / 1000}; kill -CONT ${all.join(" ")}`;
+    await programs.start({ argv: ["/bin/sh", "-c", script], logFile: directory.log("snapshot") });
+  }
+  const begin = clock.monotonic();
+  const refuseLate = (): void => {
+    const passed = clock.monotonic() - begin;
+    if (all.length > 0 && passed > USED) {
+      throw new SnapshotRefused(
+        `the cluster would have had to stand for ${Math.round(passed)} ms, expected at most ${USED}: its state is too large to be saved while it runs; stop it with compute-cluster down, and save then`,
+      );
+    }
+  };
+  try {
+    for (const process of processes) {
+      await programs.signal(process, "SIGSTOP");
+    }
+    if (processes.length > 0) {
+      await timers.sleep(STANDS);
+    }
+    work(refuseLate);
+  } finally {
+    for (const process of processes.toReversed()) {
+      await programs.signal(process, "SIGCONT");
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { finishInterruptedRestore } from "../../../cluster/snapshot/restore.js";
+import type { ListedSnapshot } from "../../../cluster/snapshot/snapshots.js";
+import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../cluster/snapshot/snapshots.js";
+import { ownStore } from "../../../cluster/store/open-store.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { type Column, renderTable } from "../../ui/table.js";
+import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { clusterState } from "../cluster-state.js";
+import { withOperatorSession } from "../operator-session.js";
+import { placeText } from "../place.js";
+import { saveLive } from "./live-snapshot.js";
+import { restoreRunning } from "./restore-running.js";
+import { snapshotFacts } from "./snapshot-facts.js";
+import { putInPlace } from "./up-restore.js";
+
+/** What each of the commands has. */
+export interface SnapshotPlace {
+  readonly directory: StateDir;
+  readonly runtime: Runtime;
+  readonly snapshots: Snapshots;
+  readonly terminal: Terminal;
+  /** As it was given. */
+  readonly given: string;
+}
+
+export function snapshotCommand(): Command {
+  const command = new Command("snapshot")
+    .summary("save the whole state of the cluster, and go back to it")
+    .description(
+      "A snapshot has what control plane, Placement and Identity know, guests and disks of fake-libvirt hypervisors, the agents' " +
+        "identities, Ironic's nodes, and faults. It is one file of mode 0600: it has passwords.",
+    );
+  const add = (name: string, text: string) =>
+    command
+      .command(name)
+      .description(text)
+      .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
+  add("save <name>", "save the state as it is now; a cluster that runs stands for that, for a second at most").action(
+    (name: string, { stateDir: given }: StateDirFlag) => run(given, (place) => save(name, place)),
+  );
+  add("restore <name>", "go back to a saved state; a cluster that runs starts again with it, at the same address")
+    .option("--yes", "also while agents run that the cluster has not started")
+    .action((name: string, { stateDir: given, yes }: StateDirFlag & { readonly yes?: true }) =>
+      run(given, (place) => restore(name, place, yes === true)),
+    );
+  add("list", "the snapshots of the cluster")
+    .option("--json", "as JSON")
+    .action(({ stateDir: given, json }: StateDirFlag & { readonly json?: true }) =>
+      run(given, (place) => list(place, json === true)),
+    );
+  add("delete <name>", "delete a snapshot").action((name: string, { stateDir: given }: StateDirFlag) =>
+    run(given, async ({ snapshots, terminal }) => {
+      await snapshots.delete(name);
+      terminal.print(`${name}: deleted`);
+      return ExitCode.ok;
+    }),
+  );
+  add("export <name> <file>", "write a snapshot to a file, for another cluster").action(
+    (name: string, file: string, { stateDir: given }: StateDirFlag) =>
+      run(given, async ({ snapshots, terminal }) => {
+        snapshots.export(name, resolve(file));
+        terminal.print(`${name}: written to ${file}; it has passwords, and is for you alone (mode 0600)`);
+        return ExitCode.ok;
+      }),
+  );
+  add(
+    "import <file> <name>",
+    "take a snapshot from a file; its paths become this cluster's when it is restored, and its tokens end",
+  ).action((file: string, name: string, { stateDir: given }: StateDirFlag) =>
+    run(given, async ({ snapshots, terminal, given: place }) => {
+      snapshots.import(resolve(file), name);
+      terminal.print(
+        `${name}: taken from ${file}; "compute-cluster snapshot restore ${name}${placeText(place)}" goes on from it`,
+      );
+      return ExitCode.ok;
+    }),
+  );
+  return command;
+}
+
+interface StateDirFlag {
+  readonly stateDir: string;
+}
+
+/** Runs a command with the cluster of a state directory. @returns, by the exit code, what `work` returns */
+export async function run(given: string, work: (place: SnapshotPlace) => Promise<number>): Promise<void> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    const directory = stateDir(given, process.cwd());
+    await finishInterruptedRestore(directory, runtime.files);
+    const snapshots = new Snapshots(directory, runtime.files);
+    process.exitCode = await work({ directory, runtime, snapshots, terminal: createTerminal(), given });
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+async function save(name: string, { directory, runtime, snapshots, terminal }: SnapshotPlace): Promise<number> {
+  if ((await clusterState(directory.root, runtime)).state === "running") {
+    const hosts = await withOperatorSession("snapshot-save", { runtime, directory }, (session) =>
+      session.call("list_hosts", { host: null }),
+    );
+    await saveLive(name, hosts, { directory, runtime });
+  } else {
+    const facts = await snapshotFacts(directory, runtime);
+    refuseForeignDrivers(facts.drivers);
+    const release = await ownStore(directory.database, runtime.files);
+    try {
+      snapshots.save(name, facts);
+    } finally {
+      release();
+    }
+  }
+  terminal.print(`${name}: saved`);
+  return ExitCode.ok;
+}
+
+async function restore(name: string, place: SnapshotPlace, yes: boolean): Promise<number> {
+  const { directory, runtime, snapshots, terminal, given } = place;
+  const snapshot = snapshots.read(name);
+  if ((await clusterState(directory.root, runtime)).state === "running") {
+    return tellRestored(name, await restoreRunning(name, { directory, runtime, yes }), terminal);
+  }
+  refuseOtherDrivers(snapshot, (await snapshotFacts(directory, runtime)).drivers);
+  await putInPlace({ snapshot, directory });
+  terminal.print(`${name}: restored; "compute-cluster up${placeText(given)}" goes on from there`);
+  return ExitCode.ok;
+}
+
+/** @param missing hosts that do not serve @returns the exit code */
+export function tellRestored(name: string, missing: readonly string[], terminal: Terminal): number {
+  terminal.print(`${name}: restored`);
+  for (const text of missing) {
+    terminal.complain(`compute-cluster: ${text}`);
+  }
+  return missing.length === 0 ? ExitCode.ok : ExitCode.failure;
+}
+
+async function list({ snapshots, terminal }: SnapshotPlace, json: boolean): Promise<number> {
+  const listed = await snapshots.list((name, reason) => terminal.complain(`compute-cluster: ${name}: ${reason}`));
+  if (json) {
+    const views = listed.map(({ savedAt, ...rest }) => ({ ...rest, savedAt: new Date(savedAt).toISOString() }));
+    terminal.print(JSON.stringify(views, null, 2));
+  } else if (listed.length === 0) {
+    terminal.print('Nothing was saved yet: "compute-cluster snapshot save NAME" does.');
+  } else {
+    terminal.print(renderTable(COLUMNS, listed, terminal.columns));
+  }
+  return ExitCode.ok;
+}
+
+const COLUMNS: readonly Column<ListedSnapshot>[] = [
+  { title: "Name", value: ({ name }) => name },
+  { title: "Saved", value: ({ savedAt }) => new Date(savedAt).toISOString() },
+  { title: "Hosts", value: ({ hosts }) => String(hosts), align: "right" },
+  { title: "Bytes", value: ({ bytes }) => String(bytes), align: "right" },
+];

@@ -1,0 +1,86 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Program } from "./support/program.js";
+
+interface Row {
+  readonly host: string;
+  readonly state: string;
+}
+
+describe("snapshots of a cluster of processes", () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "compute-agent-snapshots-"));
+  });
+  afterAll(async () => {
+    await run("down", "one");
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A command to its end, with the cluster of a folder. */
+  async function run(command: string, cluster: string, ...args: string[]) {
+    const program = new Program(
+      "compute-cluster",
+      [...command.split(" "), ...args, "--state-dir", join(folder, cluster)],
+      {
+        XDG_STATE_HOME: folder,
+      },
+    );
+    const { code } = await program.exited;
+    return { code, stdout: program.stdout, stderr: program.stderr };
+  }
+  const hosts = async (cluster: string) =>
+    (JSON.parse((await run("host list", cluster, "--json")).stdout) as readonly Row[])
+      .map(({ host, state }) => `${host} ${state}`)
+      .toSorted();
+
+  it("are saved and restored while it runs, carried to another one, and undo what was added", async () => {
+    const up = await run("up", "one", "--hosts", "1", "--port", "0", "--detach", "--json");
+    expect(up).toMatchObject({ code: 0, stderr: "" });
+    const { url } = JSON.parse(up.stdout) as { readonly url: string };
+    expect(await run("fault set", "one", "devstack1", "driver.spawn=fail")).toMatchObject({ code: 0 });
+    expect(await run("snapshot save", "one", "with-fault")).toMatchObject({ code: 0, stderr: "" });
+    expect((await stat(join(folder, "one/snapshots/with-fault.snapshot"))).mode & 0o777).toBe(0o600);
+    expect(await run("host add", "one", "extra1")).toMatchObject({ code: 0 });
+
+    expect(await run("reset", "one")).toMatchObject({ code: 0, stderr: "" });
+    expect(await hosts("one")).toEqual(["devstack1 serving"]);
+    expect((await run("fault list", "one", "--json")).stdout).toBe("[]\n");
+
+    expect(await run("snapshot restore", "one", "with-fault")).toMatchObject({ code: 0, stderr: "" });
+    expect((await run("fault list", "one", "--json")).stdout).toContain("driver.spawn=fail");
+    expect((await run("env", "one", "--openrc")).stdout).toContain(url);
+
+    const exported = join(folder, "exported");
+    expect(await run("snapshot export", "one", "with-fault", exported)).toMatchObject({ code: 0 });
+    expect(await run("snapshot import", "two", exported, "theirs")).toMatchObject({ code: 0 });
+    expect(await run("snapshot restore", "two", "theirs")).toMatchObject({ code: 0, stderr: "" });
+    expect((await run("fault list", "two", "--json")).stdout).toContain("driver.spawn=fail");
+    const listed = JSON.parse((await run("snapshot list", "two", "--json")).stdout) as readonly unknown[];
+    expect(listed).toMatchObject([{ name: "theirs", hosts: 1 }]);
+  });
+
+  it("are refused with a reason, and an exit code that says so", async () => {
+    expect(await run("snapshot restore", "one", "nobody")).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("there is no snapshot"),
+    });
+    expect(await run("snapshot delete", "one", "with-fault")).toMatchObject({ code: 0 });
+    expect(await run("snapshot delete", "one", "with-fault")).toMatchObject({ code: 3 });
+    expect(await hosts("one")).toEqual(["devstack1 serving"]);
+  });
+
+  it("are not put under agents that the cluster has not started, unless that is agreed to", async () => {
+    const agent = new Program("compute-agent", ["--host", "stranger", "--state-dir", join(folder, "one")], {});
+    try {
+      await agent.printed(/serving/);
+      expect(await run("reset", "one")).toMatchObject({ code: 3, stderr: expect.stringContaining("stranger") });
+      expect(await run("reset", "one", "--yes")).toMatchObject({ code: 0 });
+    } finally {
+      agent.signal("SIGKILL");
+    }
+  });
+});
