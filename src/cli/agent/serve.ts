@@ -13,7 +13,7 @@ import { DriverGuard } from "../containment/driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { leaveParent, onAddHosts, tellParent } from "../ui/parent.js";
-import { exitCodeOf } from "../ui/report-failure.js";
+import { exitCodeOf, toDo } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
 import { openFaults } from "./agent-faults.js";
 import { agentTls } from "./agent-tls.js";
@@ -183,7 +183,7 @@ function failed(error: unknown, asked: boolean, complain: (text: string) => void
     );
     return ExitCode.refused;
   }
-  complain(`compute-agent: ${message}`);
+  complain(`compute-agent: ${message}${toDo(error)}`);
   if (process.env.DEBUG !== undefined && error instanceof Error) {
     complain(error.stack ?? "");
   }

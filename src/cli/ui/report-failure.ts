@@ -1,5 +1,7 @@
 import { CommanderError } from "commander";
+import { HOW_TO_AGREE } from "../../nova-rpc/transport/topology.js";
 import { HttpConnectFailure } from "../../runtime/http.js";
+import { RefusedByBroker } from "../../runtime/message-broker.js";
 import { terminalText } from "../../runtime/terminal-text.js";
 import { ExitCode } from "./exit-code.js";
 
@@ -58,5 +60,10 @@ export function exitCodeOf(error: unknown): number {
 function hint(error: unknown): string {
   return error instanceof HttpConnectFailure
     ? '\nIs the control plane running? Start one with "compute-cluster up", or name its --state-dir.'
-    : "";
+    : toDo(error);
+}
+
+/** What to do about what a broker has refused, on a line of its own; empty: the message says all there is. */
+export function toDo(error: unknown): string {
+  return error instanceof RefusedByBroker && error.code === "PRECONDITION_FAILED" ? `\nTo do: ${HOW_TO_AGREE}.` : "";
 }

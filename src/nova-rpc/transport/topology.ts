@@ -7,6 +7,10 @@ export type RabbitOptions = NovaConfig["osloMessagingRabbit"];
 /** Where requests go (`control_exchange`). */
 export const REQUESTS = "nova";
 
+/** What to do where an exchange or a queue is there with other properties. */
+export const HOW_TO_AGREE =
+  "set amqp_durable_queues, rabbit_quorum_queue and their like in [oslo_messaging_rabbit] as Nova's other services have them";
+
 /** The queue that only the connection of a host's agent can have. */
 export const leaseQueue = (host: string): string => `compute-agent.lease.${host}`;
 

@@ -1,32 +1,21 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type MessageBroker, Unroutable } from "../../../src/runtime/message-broker.js";
-import { connectToAmqp } from "../../../src/runtime/node/amqp-broker.js";
+import { Unroutable } from "../../../src/runtime/message-broker.js";
 import { eventually } from "../../process/support/cloud.js";
+import { connectToRabbitmq, RABBITMQ } from "./broker-connection.js";
 import { hasPeer } from "./control-plane.js";
 import { TcpRelay } from "./tcp-relay.js";
 import { useRealNova } from "./use-real-nova.js";
 
-const RABBITMQ = 5_672;
 const EXCHANGE = { name: "lost", type: "topic", durable: false, autoDelete: false } as const;
 const MESSAGE = { exchange: EXCHANGE.name, routingKey: "nobody", body: "{}", expiration: null };
 const LOSE_IT = `rabbitctl eval 'ok = rabbit_exchange:delete(rabbit_misc:r(<<"/">>, exchange, <<"lost">>), false, <<"test">>).'`;
-
-function connect(port: number): MessageBroker {
-  const login = { username: "guest", password: "guest", virtualHost: "/", tls: null };
-  return connectToAmqp({
-    address: { hosts: [{ hostname: "127.0.0.1", port }], ...login },
-    connectionName: "a test",
-    heartbeat: 60,
-    retry: { first: 100, most: 100 },
-  });
-}
 
 describe.skipIf(!hasPeer)("RabbitMQ, and what it loses", () => {
   const cloud = useRealNova();
 
   it("an exchange that is gone after an outage is there again before anything is published to it", async () => {
     const relay = await TcpRelay.to(RABBITMQ);
-    const broker = connect(relay.port);
+    const broker = connectToRabbitmq({ port: relay.port });
     onTestFinished(async () => {
       await broker.close();
       await relay.close();

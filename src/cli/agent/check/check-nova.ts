@@ -2,7 +2,7 @@ import { type CheckPart, failedPart, part } from "../../../agent/check/check-par
 import type { NovaConfig } from "../../../config/nova-config.js";
 import { connectToNova, type NovaConnection, type NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
 import { OLDEST_PROFILE } from "../../../nova-rpc/objects/profile.js";
-import { leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
+import { HOW_TO_AGREE, leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
 import { type BrokerAddress, type MessageBroker, RefusedByBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/within.js";
@@ -126,9 +126,7 @@ class NovaLook {
     } catch (error) {
       this.#limits.signal.throwIfAborted();
       const isOther = error instanceof RefusedByBroker && error.code === "PRECONDITION_FAILED";
-      const mend = isOther
-        ? "set amqp_durable_queues, rabbit_quorum_queue and their like in [oslo_messaging_rabbit] as Nova's other services have them"
-        : "";
+      const mend = isOther ? HOW_TO_AGREE : "";
       const where = probes.length === 1 ? "" : ` (${probes.length} hosts)`;
       return { ...failedPart("broker", error, mend), found: `${text(error)}${where}` };
     }
