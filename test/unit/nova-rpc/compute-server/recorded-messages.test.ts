@@ -7,7 +7,12 @@ import { novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../../fixtures/memory-broker.js";
-import { type RecordedRelease, recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
+import {
+  type RecordedRelease,
+  recordedFailures,
+  recordedPhases,
+  recording,
+} from "../../../fixtures/nova-recordings.js";
 import { connectInMemory, scriptConductor } from "../../../fixtures/scripted-conductor.js";
 
 interface Taken {
@@ -128,12 +133,29 @@ describe("what a real Nova asks of a nova-compute", () => {
 });
 
 describe("failures", () => {
-  const recorded = all.flatMap(([release, phase]) => recording(release, phase).flatMap(({ msg }) => msg.failure ?? []));
-
-  it("that were recorded are errors of the classes that the agent knows", () => {
-    expect(recorded.length).toBeGreaterThan(5);
-    const names = new Set(recorded.map((failure) => errorOf(failure).name));
-    expect([...names].sort()).toEqual(expect.arrayContaining(["ComputeHostNotFound"]));
+  it("that were recorded are errors of the classes that the agent knows, with what it reads of them", () => {
+    const found = recordedFailures().map((failure) => {
+      const { name, data } = errorOf(JSON.stringify(failure));
+      const { class: nova, module, instance_uuid: _, ...read } = data;
+      return [nova, name, read];
+    });
+    expect(found).toEqual([
+      ["ComputeHostNotFound", "ComputeHostNotFound", {}],
+      ["ConsoleTypeUnavailable", "ConductorError", {}],
+      ["InstanceGroupNotFound", "ConductorError", {}],
+      ["InstanceNotFound", "InstanceNotFound", {}],
+      ["InstancePasswordSetFailed", "InstancePasswordSetFailed", { reason: expect.any(String) }],
+      ["MigrationPreCheckError", "MigrationPreCheckError", { reason: expect.stringContaining("planted") }],
+      ["NoValidHost", "ConductorError", { reason: expect.any(String) }],
+      ["NovaException", "ConductorError", {}],
+      ["ServiceNotFound", "ServiceNotFound", {}],
+      [
+        "UnexpectedDeletingTaskStateError",
+        "UnexpectedDeletingTaskState",
+        { expected: ["spawning"], actual: "deleting" },
+      ],
+      ["UnexpectedTaskStateError", "UnexpectedTaskState", { expected: ["resize_prep"], actual: null }],
+    ]);
   });
 
   it.each([
