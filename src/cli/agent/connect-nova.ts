@@ -22,10 +22,8 @@ export async function brokerAddress(
   runtime: Runtime,
 ): Promise<BrokerAddress> {
   refuseContradictions(config);
-  const rabbit = config.osloMessagingRabbit;
-  const { query, ...address } = parseTransportUrl(transportUrl, { tls: rabbit.ssl });
-  const tls = rabbit.ssl || /^(1|true|yes|on)$/i.test(query.ssl ?? "") ? await tlsOf(config, runtime) : null;
-  return { ...address, tls };
+  const { ssl } = config.osloMessagingRabbit;
+  return { ...parseTransportUrl(transportUrl), tls: ssl ? await tlsOf(config, runtime) : null };
 }
 
 /**

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import { readConfigSources } from "../../config/config-sources.js";
 import { type CompiledNovaConfig, compileNovaConfig, type NovaConfig } from "../../config/nova-config.js";
+import { optionsInQuery, withPresentNames } from "../../config/oslo-rabbit.js";
 import { expandHosts } from "../../records/host-range.js";
 import type { Files } from "../../runtime/files.js";
 import type { DriverDefinition } from "../../virt/driver.js";
@@ -73,14 +74,21 @@ export async function loadHosts(
   const asked = options.host === undefined ? [] : expandHosts(options.host);
   const directory = stateDir(options.stateDir, cwd);
   const place = { stateDir: directory.root, hostname: hostname() };
-  const read = await readConfigSources(files, {
-    configFiles: options.configFile.map((path) => resolve(cwd, path)),
-    configDirs: options.configDir.map((path) => resolve(cwd, path)),
-    environment: process.env,
-  });
-  const sourcesOf = (host: string | undefined) => ({ ...read, commandLine: commandLineValues(options, host) });
-  const { computeAgent, defaults } = compileNovaConfig(sourcesOf(asked[0]), place).config;
-  const { computeDriver } = defaults;
+  const read = withPresentNames(
+    await readConfigSources(files, {
+      configFiles: options.configFile.map((path) => resolve(cwd, path)),
+      configDirs: options.configDir.map((path) => resolve(cwd, path)),
+      environment: process.env,
+    }),
+  );
+  const saidTo = (host: string | undefined) => ({ ...read, commandLine: commandLineValues(options, host) });
+  const { computeAgent, defaults } = compileNovaConfig(saidTo(asked[0]), place).config;
+  const { computeDriver, transportUrl } = defaults;
+  const inQuery = optionsInQuery(transportUrl);
+  const sourcesOf = (host: string | undefined) => {
+    const said = saidTo(host);
+    return { ...said, commandLine: [...said.commandLine, ...inQuery] };
+  };
   const driver = await loadContained(computeDriver, cwd, guard, computeAgent.driverImportTimeout * 1000);
   const configFiles = read.files.map(({ path }) => path);
   const shared = new SharedSections();

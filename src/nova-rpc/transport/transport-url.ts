@@ -9,32 +9,29 @@ export class InvalidTransportUrl extends Error {
 }
 
 const SCHEMES = /^(rabbit|kombu|amqp):\/\//i;
+/** With TLS, too. */
 const PORT = 5672;
-const TLS_PORT = 5671;
 
 interface Host {
   readonly hostname: string;
-  readonly port: number | null;
+  readonly port: number;
   readonly username: string;
   readonly password: string;
 }
 
-/** What of a transport_url the agent uses; options may stand in its query, too. */
-export interface TransportUrl extends Omit<BrokerAddress, "tls"> {
-  /** Names as in `[oslo_messaging_rabbit]`. */
-  readonly query: Readonly<Record<string, string>>;
-}
+/** What of a transport_url says where to connect, and as whom; its query has options. */
+export type TransportUrl = Omit<BrokerAddress, "tls">;
 
 /**
  * `rabbit://user:pass@h1:5672,user:pass@h2:5672/vhost?ssl=1`, as oslo.messaging reads it: a host without a user has none of its
  * own, not the one before's; the virtual host is what follows the first slash, and `/` when that is empty.
  * @throws {InvalidTransportUrl}
  */
-export function parseTransportUrl(url: string, defaults: { readonly tls: boolean }): TransportUrl {
+export function parseTransportUrl(url: string): TransportUrl {
   if (!SCHEMES.test(url)) {
     throw new InvalidTransportUrl("[DEFAULT] transport_url is not of the form rabbit://user:password@host:port/");
   }
-  const [rest = "", query = ""] = split(url.replace(SCHEMES, ""), "?");
+  const [rest = ""] = split(url.replace(SCHEMES, ""), "?");
   const [hosts = "", path = ""] = split(rest, "/");
   const parsed = hosts.split(",").map(parseHost);
   const [first] = parsed;
@@ -49,14 +46,11 @@ export function parseTransportUrl(url: string, defaults: { readonly tls: boolean
         `${first.hostname}; hosts of one cluster are expected to have the same`,
     );
   }
-  const options = Object.fromEntries(new URLSearchParams(query));
-  const tls = isTrue(options.ssl) ?? defaults.tls;
   return {
-    hosts: parsed.map(({ hostname, port }) => ({ hostname, port: port ?? (tls ? TLS_PORT : PORT) })),
+    hosts: parsed.map(({ hostname, port }) => ({ hostname, port })),
     username: first.username,
     password: first.password,
     virtualHost: decode(path === "" || path === "/" ? "/" : path),
-    query: options,
   };
 }
 
@@ -74,7 +68,7 @@ function parseHost(text: string): Host {
   if (hostname === undefined) {
     throw new InvalidTransportUrl("[DEFAULT] transport_url has a host that is none; IPv6 addresses stand in brackets");
   }
-  return { hostname, port: port === undefined ? null : Number(port), username, password };
+  return { hostname, port: port === undefined ? PORT : Number(port), username, password };
 }
 
 /** At the first occurrence. */
@@ -89,8 +83,4 @@ function decode(text: string): string {
   } catch {
     throw new InvalidTransportUrl("[DEFAULT] transport_url has a % that begins no encoded character");
   }
-}
-
-function isTrue(text: string | undefined): boolean | undefined {
-  return text === undefined ? undefined : ["1", "true", "yes", "on"].includes(text.toLowerCase());
 }

