@@ -35,7 +35,7 @@ export async function connectNova(
   transportUrl: string,
   runtime: Runtime,
   signal: AbortSignal,
-  options: Pick<NovaConnectOptions, "lookOnly" | "observer">,
+  { onAgain, ...options }: Pick<NovaConnectOptions, "lookOnly" | "observer"> & { readonly onAgain?: () => void },
 ): Promise<ConductorConnection> {
   const address = await brokerAddress(config, transportUrl, runtime);
   const place = withoutPasswords(address);
@@ -58,6 +58,7 @@ export async function connectNova(
     if (state === "connected" && told) {
       told = false;
       runtime.logger.info(`connected to the control plane at ${place}`);
+      onAgain?.();
     }
   });
   const abort = () => void connection.close();

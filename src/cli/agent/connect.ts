@@ -14,14 +14,19 @@ import { version } from "../ui/version.js";
  * Finds the control plane and connects to it, for as long as it takes. Reports the first failure with the ways out,
  * later ones in the debug log alone.
  * @param options `lookOnly`: nothing is left behind in a real Nova's broker; `observer`: counts the messages to and from one; `hosts`:
- *   all of them, as `--host` names them
+ *   all of them, as `--host` names them; `onAgain`: called when the control plane answers that was said to be away
  */
 export async function connect(
   config: NovaConfig,
   directory: StateDir,
   runtime: Runtime,
   signal: AbortSignal,
-  options: { readonly lookOnly?: boolean; readonly observer?: MessageObserver; readonly hosts?: string } = {},
+  options: {
+    readonly lookOnly?: boolean;
+    readonly observer?: MessageObserver;
+    readonly hosts?: string;
+    readonly onAgain?: () => void;
+  } = {},
 ): Promise<ConductorConnection> {
   const { host, transportUrl } = config.defaults;
   if (transportUrl !== null) {
@@ -48,6 +53,7 @@ export async function connect(
     if (state === "connected" && told) {
       told = false;
       runtime.logger.info(`connected to the control plane at ${url}`);
+      options.onAgain?.();
     }
   });
   return connection;

@@ -15,6 +15,8 @@ export interface Report {
   warned(host: string, message: string): void;
   /** Each serves, or has ended. */
   started(): void;
+  /** The control plane answers again; in between it was said that hosts wait for it. */
+  connectedAgain(): void;
   /** More hosts than the process can take. */
   refuse(hosts: readonly string[]): void;
   close(): void;
@@ -25,20 +27,32 @@ export type ReportDoors = Pick<Runtime, "logger" | "timers" | "processes">;
 /** Tells how the only host of a process is. */
 export class HostReport implements Report {
   readonly #doors: ReportDoors;
+  #state: AgentState | undefined;
 
   constructor(doors: ReportDoors) {
     this.#doors = doors;
   }
 
   progress(host: string, state: AgentState): void {
-    const { logger, processes } = this.#doors;
+    const { logger } = this.#doors;
+    this.#state = state;
     if (state === "serving") {
       logger.info(`host ${host} is serving`);
-      tellParent({ type: "component", state: "ready", detail: `pid ${processes.pid}` });
+      this.#tellServing();
     } else if (state !== "stopped" && state !== "failed" && state !== "draining") {
       logger.debug(`host ${host} is ${state}`);
       tellParent({ type: "component", state: "starting", detail: state });
     }
+  }
+
+  connectedAgain(): void {
+    if (this.#state === "serving") {
+      this.#tellServing();
+    }
+  }
+
+  #tellServing(): void {
+    tellParent({ type: "component", state: "ready", detail: `pid ${this.#doors.processes.pid}` });
   }
 
   refuse(hosts: readonly string[]): void {

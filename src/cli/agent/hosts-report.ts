@@ -74,10 +74,20 @@ export class HostsReport implements Report {
     this.#starting = false;
     this.#tellWarnings();
     this.#tellFailures([...this.#standings.values()].filter(isFailed), "do not serve");
-    const text = this.#counted();
-    this.#doors.logger.info(text);
+    this.#doors.logger.info(this.#counted());
+    this.#tellServing();
+  }
+
+  connectedAgain(): void {
+    if (!this.#starting) {
+      this.#tellServing();
+    }
+  }
+
+  #tellServing(): void {
     if (this.#in("serving").length > 0) {
-      tellParent({ type: "component", state: "ready", detail: `pid ${this.#doors.processes.pid}, ${text}` });
+      const detail = `pid ${this.#doors.processes.pid}, ${this.#counted()}`;
+      tellParent({ type: "component", state: "ready", detail });
     }
   }
 

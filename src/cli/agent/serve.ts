@@ -74,13 +74,18 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   guard.onStray((stray) => strays.take(stray));
   try {
     const doors = faultFile === null ? runtime : createFaultDoors(runtime, faultFile.faults);
+    let again: () => void = () => {};
+    const onAgain = (listener: () => void) => {
+      again = listener;
+    };
     const connection = await connect(config, first.directory, doors, end.signal, {
       observer: outlet.forHost(single ? config.defaults.host : ""),
       hosts: options.host ?? config.defaults.host,
+      onAgain: () => again(),
     });
     opened.add(() => connection.close());
     outlet.watchConnection(connection);
-    return await serveHosts(loaded, { runtime, connection, outlet, strays, faultFile, options, end });
+    return await serveHosts(loaded, { runtime, connection, outlet, strays, faultFile, options, end, onAgain });
   } catch (error) {
     const asked = end.broken === undefined && end.signal.aborted;
     return failed(end.broken ?? error, asked, (text) => terminal.complain(text));
@@ -105,11 +110,13 @@ interface Surroundings {
   readonly faultFile: FaultFile | null;
   readonly options: AgentCommandOptions;
   readonly end: EndOfProcess;
+  /** Has the listener hear that the control plane answers again. */
+  readonly onAgain: (listener: () => void) => void;
 }
 
 /** Serves the hosts until none lives any more. @throws why the first of them failed, unless it was asked to stop */
 async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<number> {
-  const { runtime, connection, outlet, strays, faultFile, options, end } = around;
+  const { runtime, connection, outlet, strays, faultFile, options, end, onAgain } = around;
   const shared = {
     connection,
     outlet,
@@ -120,6 +127,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
   };
   const single = faultFile !== null;
   const report = single ? new HostReport(runtime) : new HostsReport(runtime);
+  onAgain(() => report.connectedAgain());
   let tell: (host: ControlledHost) => void = () => {};
   const hosts = new Hosts({
     timers: runtime.timers,

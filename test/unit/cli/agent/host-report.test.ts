@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { HostReport, type Report } from "../../../../src/cli/agent/host-report.js";
+import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+/** What the parent is told. */
+let told: unknown[];
+const own = (["send", "connected"] as const).map(
+  (name) => [name, Object.getOwnPropertyDescriptor(process, name)] as const,
+);
+
+beforeEach(() => {
+  told = [];
+  Object.defineProperties(process, {
+    send: { value: (message: unknown) => told.push(message) > 0, configurable: true },
+    connected: { value: true, configurable: true },
+  });
+});
+afterEach(() => {
+  for (const [name, descriptor] of own) {
+    Object.defineProperty(process, name, descriptor ?? { value: undefined, configurable: true });
+  }
+});
+
+/** What was told last of the process. */
+function lastAfter(report: Report): unknown {
+  told = [];
+  report.connectedAgain();
+  return told.at(-1);
+}
+
+it("hosts that waited for the control plane are told of as before when it answers", () => {
+  const single = new HostReport(createVirtualRuntime());
+  expect(lastAfter(single)).toBeUndefined();
+  single.progress("h1", "starting");
+  expect(lastAfter(single)).toBeUndefined();
+  single.progress("h1", "serving");
+  expect(lastAfter(single)).toMatchObject({ type: "component", state: "ready" });
+
+  const pool = new HostsReport(createVirtualRuntime());
+  pool.changed({ host: "h1", state: "serving", detail: "", exitCode: null, error: null });
+  expect(lastAfter(pool)).toBeUndefined();
+  pool.started();
+  expect(lastAfter(pool)).toMatchObject({ type: "component", state: "ready" });
+});
