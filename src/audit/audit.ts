@@ -35,7 +35,7 @@ export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit>
   const before = new Set(suspected.map(keyOf));
   const confirmed = judge(second, options).filter((finding) => before.has(keyOf(finding)));
   const details = await detailsFor(cloud, confirmed);
-  return { ...makePlan(cloud.name, confirmed, second, details), seen: sizes(first) };
+  return { ...makePlan(cloud.name, confirmed, second, details), seen: sizes(first, options) };
 }
 
 function suspectsOf(findings: readonly Finding[]) {
@@ -62,9 +62,9 @@ async function detailsFor(
   return details;
 }
 
-function sizes(snapshot: Snapshot): Seen {
+function sizes(snapshot: Snapshot, { patience }: JudgeOptions): Seen {
   const { servers, providers, consumers } = snapshot;
-  const facts = new Facts(snapshot);
+  const facts = new Facts(snapshot, patience);
   const notJudged = [...servers.values()].filter(
     (server) => !facts.isAtRest(server) || (server.host !== null && !facts.nodeOf(server)),
   );

@@ -10,8 +10,15 @@ import {
   type Snapshot,
 } from "../read/records.js";
 
-/** Milliseconds after a change of a migration during which its server is taken to be on the move still. */
-const SETTLES = 60_000;
+/** How long moves are given, in milliseconds. */
+export interface Patience {
+  /** After a change of a migration during which its server is taken to be on the move still. */
+  readonly settles: number;
+  /** A move may rest between two steps. */
+  readonly stuck: number;
+}
+
+export const DEFAULT_PATIENCE: Patience = { settles: 60_000, stuck: 300_000 };
 
 /** What a provider is to Nova, going by the root of its tree. */
 export type ProviderKind = "compute" | "nodeless" | "sharing" | "foreign";
@@ -19,6 +26,7 @@ export type ProviderKind = "compute" | "nodeless" | "sharing" | "foreign";
 /** A snapshot with the questions that judges have. */
 export class Facts {
   readonly snapshot: Snapshot;
+  readonly patience: Patience;
   readonly #nodes: ReadonlyMap<string, Hypervisor>;
   readonly #nodesByHost: ReadonlyMap<string, Hypervisor>;
   readonly #trees = new Map<string, Set<string>>();
@@ -28,8 +36,9 @@ export class Facts {
   readonly #moves = new Map<string, Migration[]>();
   readonly #holders = new Map<string, Consumer[]>();
 
-  constructor(snapshot: Snapshot) {
+  constructor(snapshot: Snapshot, patience: Patience = DEFAULT_PATIENCE) {
     this.snapshot = snapshot;
+    this.patience = patience;
     this.#nodes = new Map(snapshot.hypervisors.map((node) => [node.uuid, node]));
     this.#nodesByHost = new Map(snapshot.hypervisors.map((node) => [`${node.host} ${node.name}`, node]));
     for (const { uuid, root } of snapshot.providers.values()) {
@@ -146,7 +155,7 @@ export class Facts {
     }
     const resting = this.unconfirmed(server);
     return this.movesOf(server).every(
-      (move) => (hasEnded(move) || move === resting) && this.snapshot.now - move.changedAt > SETTLES,
+      (move) => (hasEnded(move) || move === resting) && this.snapshot.now - move.changedAt > this.patience.settles,
     );
   }
 }

@@ -1,6 +1,6 @@
 import type { Snapshot } from "../read/records.js";
 import { doubledAllocations } from "./doubled-allocation.js";
-import { Facts } from "./facts.js";
+import { Facts, type Patience } from "./facts.js";
 import { CODES, type Finding, keyOf } from "./finding.js";
 import { identityClashes } from "./identity-clash.js";
 import { missingAllocations } from "./missing-allocation.js";
@@ -19,11 +19,13 @@ import { wrongProviders } from "./wrong-provider.js";
 export interface JudgeOptions {
   /** 0..1: the share of a provider's consumers, or of all, that may be called orphaned at once. */
   readonly maxShare: number;
+  /** Default: {@link DEFAULT_PATIENCE}. */
+  readonly patience?: Patience;
 }
 
 /** Everything that is wrong with a snapshot, by code. */
-export function judge(snapshot: Snapshot, { maxShare }: JudgeOptions): Finding[] {
-  const facts = new Facts(snapshot);
+export function judge(snapshot: Snapshot, { maxShare, patience }: JudgeOptions): Finding[] {
+  const facts = new Facts(snapshot, patience);
   const placed = whereabouts(facts);
   return [
     ...unknownConsumers(facts, maxShare),

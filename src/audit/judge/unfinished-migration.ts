@@ -4,9 +4,6 @@ import type { Finding } from "./finding.js";
 import { migrationSubject, reference, serverSubject } from "./subjects.js";
 import type { Whereabouts } from "./whereabouts.js";
 
-/** Milliseconds that a move may rest between two steps. */
-const STUCK = 300_000;
-
 /** Migrations that have ended and still hold something, and migrations that nothing drives any more. */
 export function unfinishedMigrations(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
   const owed = new Map(placed.flatMap(({ server, owedBy }) => (owedBy ? [[owedBy, server] as const] : [])));
@@ -55,7 +52,7 @@ function stuck(facts: Facts, migration: Migration, server: Server): Finding[] {
   if (hasEnded(migration) || !rests || facts.unconfirmed(server) === migration) {
     return [];
   }
-  if (facts.snapshot.now - changedAt <= STUCK) {
+  if (facts.snapshot.now - changedAt <= facts.patience.stuck) {
     return [];
   }
   const subject = migration.uuid === null ? serverSubject(server) : migrationSubject(migration.uuid, migration);

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { type Audit, audit } from "../../audit/audit.js";
+import { DEFAULT_PATIENCE, type Patience } from "../../audit/judge/facts.js";
 import type { Finding, Remedy } from "../../audit/judge/finding.js";
 import { writePlan } from "../../audit/plan/plan-file.js";
 import { ProgressBar } from "../ui/progress-bar.js";
@@ -13,6 +14,8 @@ interface AuditCommandOptions extends CloudOptions {
   readonly json?: true;
   readonly maxShare: number;
   readonly thorough?: true;
+  readonly settledFor: number;
+  readonly stuckAfter: number;
 }
 
 export function auditCommand(): Command {
@@ -26,6 +29,8 @@ export function auditCommand(): Command {
     .option("--plan <file>", "write the edits that would put it right, for compute-cluster apply")
     .option("--json", "the findings as JSON")
     .option("--max-share <share>", "call at most this share of a provider's consumers orphaned", share, 0.5)
+    .addOption(patience("--settled-for <seconds>", "judge servers whose last move has ended so long ago", "settles"))
+    .addOption(patience("--stuck-after <seconds>", "call moves stuck that have rested so long", "stuck"))
     .option("--thorough", "ask for the owner of every consumer, not for sums");
   for (const option of cloudOptions()) {
     command.addOption(option);
@@ -43,6 +48,19 @@ function share(text: string): number {
   return value;
 }
 
+function patience(flags: string, description: string, of: keyof Patience): Option {
+  const milliseconds = DEFAULT_PATIENCE[of];
+  return new Option(flags, description).argParser(seconds).default(milliseconds, String(milliseconds / 1_000));
+}
+
+/** Milliseconds. */
+function seconds(text: string): number {
+  if (!/^\d{1,7}$/.test(text)) {
+    throw new InvalidArgumentError("expected seconds.");
+  }
+  return Number(text) * 1_000;
+}
+
 function run(options: AuditCommandOptions): Promise<number> {
   return withCloud("compute-cluster audit", options, async (cloud, { clock, files }) => {
     const terminal = createTerminal();
@@ -51,6 +69,7 @@ function run(options: AuditCommandOptions): Promise<number> {
       clock,
       maxShare: options.maxShare,
       thorough: options.thorough === true,
+      patience: { settles: options.settledFor, stuck: options.stuckAfter },
       onProgress: (what, done, total) => bar.update(what, done, total),
     }).finally(() => bar.clear());
     if (options.plan !== undefined) {

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { findingsOf, migration, NEED, NOW, node, type Parts, server } from "./a-snapshot.js";
+import { judge } from "../../../../src/audit/judge/judge.js";
+import { findingsOf, migration, NEED, NOW, node, type Parts, server, snapshotOf } from "./a-snapshot.js";
 
 const subject = { kind: "server", uuid: "vm", name: "name-vm" };
 const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });
@@ -83,6 +84,21 @@ describe("unfinished-migration", () => {
     expect(moved("", { migrations: early, held: {} })).toMatchObject([
       { code: "unfinished-evacuation", subject, left: "restart nova-compute on host-one, and look again" },
     ]);
+  });
+
+  it("sooner, where nothing moves any more by what the operator says", () => {
+    const patience = { settles: 0, stuck: 0 };
+    const judged = (status: string) =>
+      judge(
+        snapshotOf({
+          servers: [server("vm", "two")],
+          migrations: [migration("vm", status, { changedAt: NOW - 1 })],
+          held: { vm: { two: NEED }, move: { one: NEED } },
+        }),
+        { maxShare: 1, patience },
+      ).map(({ code }) => code);
+    expect(judged("confirmed")).toEqual(["unfinished-migration"]);
+    expect(judged("migrating")).toEqual(["unfinished-migration"]);
   });
 
   test.each<[string, Parts]>([
