@@ -15,6 +15,7 @@ const COMMANDS = {
   status: async () => (await import("./cluster/status.js")).statusCommand(),
   host: async () => (await import("./cluster/host/host-command.js")).hostCommand(),
   logs: async () => (await import("./cluster/logs/logs-command.js")).logsCommand(),
+  scenario: async () => (await import("./cluster/scenario/scenario-command.js")).scenarioCommand(),
   file: async () => (await import("./cluster/file/file-command.js")).fileCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),

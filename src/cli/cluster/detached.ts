@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import type { ComponentStatus } from "../../cluster/local/component.js";
 import type { StateDir } from "../../cluster/local/state-dir.js";
 import type { HostProcess } from "../../conductor/methods/hosts.js";
@@ -10,11 +9,20 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import type { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
 import { clusterState } from "./cluster-state.js";
+import { programPath } from "./program-path.js";
 
 /** What an `up` that goes on by itself tells the one that has started it. */
 export type UpReport =
   | { readonly type: "up-status"; readonly status: ComponentStatus }
-  | { readonly type: "up-started"; readonly text: string; readonly missing: readonly HostProcess[] };
+  /** A step of a scenario. */
+  | { readonly type: "up-step"; readonly say: string }
+  | {
+      readonly type: "up-started";
+      readonly text: string;
+      readonly missing: readonly HostProcess[];
+      /** The scenario that was asked for did not come about. */
+      readonly failed: boolean;
+    };
 
 /** Tells the `up` that has started this one, if one has, and that still waits. */
 export function reportToStarter(report: UpReport): void {
@@ -49,7 +57,7 @@ export async function detach(
   const log = directory.log("up");
   const before = (await files.stat(log))?.bytes ?? 0;
   const child = nodeChildren().spawn({
-    module: fileURLToPath(new URL("../compute-cluster.js", import.meta.url)),
+    module: programPath("compute-cluster"),
     args: ["up", ...args],
     logFile: log,
   });
@@ -61,6 +69,9 @@ export async function detach(
         resolve(report);
       } else if (report.type === "up-status" && !json) {
         lines.update(report.status);
+      } else if (report.type === "up-step" && !json) {
+        lines.pause();
+        terminal.print(`- ${report.say}`);
       }
     });
   });
@@ -88,5 +99,5 @@ export async function detach(
   } else {
     terminal.print(end.text);
   }
-  return end.missing.length === 0 ? ExitCode.ok : ExitCode.failure;
+  return end.missing.length === 0 && !end.failed ? ExitCode.ok : ExitCode.failure;
 }

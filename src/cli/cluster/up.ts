@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
@@ -33,6 +32,8 @@ import { listenOptions, listenWarnings } from "./listen.js";
 import { logOptions } from "./logs/log-options.js";
 import { nodeCount } from "./node-count.js";
 import { knownClusters, placeText } from "./place.js";
+import { programPath } from "./program-path.js";
+import { playNamed } from "./scenario/play-named.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
 import { putInPlace, type StateToRestore, saveStart, stateToRestore } from "./snapshot/up-restore.js";
 import {
@@ -60,6 +61,12 @@ export function upCommand(): Command {
     .option(
       "--file <cluster.yaml>",
       "start what this file describes (config/cluster.yaml); a flag that it says, too, is refused",
+    )
+    .addOption(
+      new Option(
+        "--scenario <name>",
+        "start a new cluster, and bring it into a bad state (compute-cluster scenario list); or the path of a scenario",
+      ).conflicts(["file"]),
     )
     .option("--check", "with --file: say what is wrong with it, or what it would change; do nothing")
     .option("--yes", "with --file: agree to what it destroys")
@@ -161,8 +168,6 @@ function releases(text: string): readonly Release[] {
   return names.filter(isRelease).toSorted((left, right) => RELEASES[left] - RELEASES[right]);
 }
 
-const program = (name: string): string => fileURLToPath(new URL(`../${name}.js`, import.meta.url));
-
 /** Starts everything, and waits until it is to end. @returns the exit code */
 async function up(options: UpOptions & FileFlags, given: ReadonlySet<string>, terminal: Terminal): Promise<number> {
   // The second Ctrl-C ends this process at once, and with it its children.
@@ -184,7 +189,7 @@ interface UpPlace {
 
 /** One life of the cluster. @returns the exit code; or what is to be put in place before the next life */
 async function upOnce(
-  { file, check, yes, ...flags }: UpOptions & FileFlags,
+  { file, scenario, check, yes, ...flags }: UpOptions & FileFlags,
   { given, terminal, interrupt, isRestored }: UpPlace,
 ): Promise<number | StateToRestore> {
   let restore: StateToRestore | undefined;
@@ -194,7 +199,7 @@ async function upOnce(
       signal.addEventListener("abort", () => resolve("told"));
     }
   });
-  const described = file === undefined ? undefined : await describeCluster(file, { options: flags, given });
+  const described = await describeCluster({ file, scenario }, { options: flags, given }, isRestored);
   const options = described?.options ?? flags;
   const directory = stateDir(options.stateDir, process.cwd());
   if (check !== true) {
@@ -239,7 +244,7 @@ async function upOnce(
   const supervisor: Supervisor = new Supervisor({
     ...upChildren(options, directory, settings, availableParallelism()),
     directory,
-    programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
+    programs: { cluster: programPath("compute-cluster"), agent: programPath("compute-agent") },
     onStatus: (status) => {
       lines.update(status);
       reportToStarter({ type: "up-status", status });
@@ -263,6 +268,10 @@ async function upOnce(
     timers: nodeTimers(),
     clock: nodeClock(),
   });
+  const tellStep = (say: string): void => {
+    terminal.print(`- ${say}`);
+    reportToStarter({ type: "up-step", say });
+  };
   const prepare = async (): Promise<void> => {
     if (kept.hosts.length === 0) {
       return;
@@ -293,16 +302,22 @@ async function upOnce(
     const setting = settings.get(counted.at(-1) ?? "") ?? { configFiles: [] };
     // A start with the file again would take it away.
     const another = described === undefined ? [`devstack${next}`, ...additionArguments(setting)] : undefined;
+    lines.pause();
+    const played =
+      scenario === undefined || isRestored
+        ? undefined
+        : await playNamed(scenario, options.stateDir, { onStep: tellStep, signal: interrupt });
     if (!isRestored) {
+      // What reset goes back to is the state that was asked for.
       await saveStart(supervisor.hosts, directory);
     }
-    lines.pause();
     const where = placeText(options.stateDir);
     const attached = !process.connected;
-    const text = welcome(
+    const started = welcome(
       { url: supervisor.url, outside, where, attached, directory, here, another, missing },
       terminal,
     );
+    const text = played === undefined ? started : `${started}\n\n${played.text}`;
     terminal.print(text);
     if (described !== undefined) {
       await mirrorInPlacement(described, directory).catch((error: unknown) => {
@@ -311,7 +326,7 @@ async function upOnce(
         }
       });
     }
-    reportToStarter({ type: "up-started", text, missing });
+    reportToStarter({ type: "up-started", text, missing, failed: played?.failed === true });
     leaveStarter();
   });
   try {

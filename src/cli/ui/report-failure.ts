@@ -21,7 +21,6 @@ const CODES: ReadonlyMap<string, number> = new Map([
   ...[
     "AddressInUse",
     "AddressUnusable",
-    "ClusterFileInvalid",
     "ConfigDirNotFoundError",
     "ConfigFileParseError",
     "ConfigFilesNotFoundError",
@@ -30,6 +29,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "DatabaseTooOld",
     "DatabaseUnusable",
     "FileFailure",
+    "FileInvalid",
     "HostRangeError",
     "HostsShareState",
     "InvalidDriver",

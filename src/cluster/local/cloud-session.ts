@@ -4,7 +4,7 @@ import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import { readClusterInfo, type StateDir } from "./state-dir.js";
 
-type CloudService = "compute" | "placement" | "image";
+type CloudService = "compute" | "placement" | "image" | "baremetal";
 
 /** An administrator's session with a local cluster, over its public APIs, with the credentials of `clouds.yaml`. */
 export interface CloudSession {
@@ -62,7 +62,12 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
   if (token === undefined) {
     throw new CloudRequestFailed("POST", url, status, body);
   }
-  const endpoints = { compute: `${base}/compute/v2.1`, placement: `${base}/placement`, image: `${base}/image` };
+  const endpoints: Readonly<Record<CloudService, string>> = {
+    compute: `${base}/compute/v2.1`,
+    placement: `${base}/placement`,
+    image: `${base}/image`,
+    baremetal: `${base}/baremetal`,
+  };
   return {
     request: async (service, method, path, version, body) => {
       const url = `${endpoints[service]}${path}`;

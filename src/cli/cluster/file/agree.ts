@@ -6,7 +6,9 @@ import type { Terminal } from "../../ui/terminal.js";
 
 /** Flags of `up` that are about its file. */
 export interface FileFlags {
-  readonly file?: string;
+  readonly file?: string | undefined;
+  /** The cluster of a scenario stands for a file. */
+  readonly scenario?: string | undefined;
   readonly check?: true | undefined;
   readonly yes?: true | undefined;
 }

@@ -1,13 +1,13 @@
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { ClusterFile } from "./cluster-file.js";
-import type { FileText, Problem } from "./file-text.js";
+import type { Problem, TextPart } from "./file-text.js";
 
 /** Projects and users that every cluster has. */
 const OWN_PROJECTS = ["admin", "demo", "service"];
 const OWN_USERS = ["admin", "demo", "nova", "placement", "system-admin"];
 
 /** Names that are there twice, and names of what is not there. */
-export function checkSeed(file: ClusterFile, text: FileText, problems: Problem[]): void {
+export function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void {
   const complain = (path: readonly (string | number)[], message: string, ofKey = false) => {
     problems.push({ ...text.place(path, ofKey), text: message });
   };

@@ -1,12 +1,32 @@
+import { stateDir } from "../../../cluster/local/state-dir.js";
+import { SeedRefused } from "../../../cluster/seed/seed-refused.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { describeScenario } from "../scenario/read-scenario.js";
 import type { UpOptions } from "../up-children.js";
+import type { FileFlags } from "./agree.js";
 import { type ClusterDescription, readClusterFile } from "./read-cluster-file.js";
 
-/** The file at a path, with the flags beside it. @throws {ClusterFileInvalid} */
-export function describeCluster(
-  path: string,
+/**
+ * What the file or the scenario that is named says; undefined: none is.
+ * @param mayBeThere a scenario's cluster may be there already. @throws {FileInvalid} @throws {SeedRefused}
+ */
+export async function describeCluster(
+  { file, scenario }: Pick<FileFlags, "file" | "scenario">,
   flags: { readonly options: UpOptions; readonly given: ReadonlySet<string> },
-): Promise<ClusterDescription> {
-  return readClusterFile(path, flags, { files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() });
+  mayBeThere: boolean,
+): Promise<ClusterDescription | undefined> {
+  const doors = { files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() };
+  if (scenario === undefined) {
+    return file === undefined ? undefined : readClusterFile(file, flags, doors);
+  }
+  const { described } = await describeScenario(scenario, flags, doors);
+  const { database, root } = stateDir(described.options.stateDir, doors.cwd);
+  if (!mayBeThere && (await doors.files.stat(database)) !== undefined) {
+    throw new SeedRefused(
+      `${root} has a cluster, and a scenario begins with none; name another with --name or --state-dir, ` +
+        `or play it in a cluster that runs: compute-cluster scenario run ${scenario}`,
+    );
+  }
+  return described;
 }

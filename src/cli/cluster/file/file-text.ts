@@ -19,8 +19,15 @@ export const MOST_BYTES = 1024 * 1024;
 const MOST_ALIASES = 100;
 const DEEPEST = 32;
 
+/** A value of a file, and where its parts stand there. */
+export interface TextPart {
+  readonly value: unknown;
+  /** The place of the value at a path, or of the nearest value above it. @param ofKey the place of its key instead */
+  place(path: Path, ofKey?: boolean): Place;
+}
+
 /** A YAML (or JSON) text, and where its parts stand in it. */
-export class FileText {
+export class FileText implements TextPart {
   readonly value: unknown;
   /** What is wrong with it as YAML. */
   readonly problems: readonly Problem[];
@@ -35,7 +42,13 @@ export class FileText {
     this.value = this.problems.length > 0 ? undefined : this.#document.toJS({ maxAliasCount: MOST_ALIASES });
   }
 
-  /** The place of the value at a path, or of the nearest value above it. @param ofKey the place of its key instead */
+  /** The value of one of its keys, as if it were a file. */
+  part(key: string): TextPart {
+    const { value } = this;
+    const part = typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : null;
+    return { value: part, place: (path, ofKey) => this.place([key, ...path], ofKey) };
+  }
+
   place(path: Path, ofKey = false): Place {
     let node = this.#document.contents as Node | null;
     let at = this.#placeAt(node?.range?.[0] ?? 0);

@@ -12,7 +12,7 @@ interface FlagKey {
   readonly flag: string;
 }
 
-/** Every flag of `up`, but those that are about the file itself (`--file`, `--check`, `--yes`) or about this one start (`--detach`, `--json`). `hosts` stands for `--releases`, too. */
+/** Every flag of `up`, but those that are about the file itself (`--file`, `--scenario`, `--check`, `--yes`) or about this one start (`--detach`, `--json`). `hosts` stands for `--releases`, too. */
 export const UP_FLAGS: readonly FlagKey[] = [
   ...(
     [

@@ -12,7 +12,7 @@ import { BUILT_IN_DRIVERS, optionsOf } from "../../agent/built-in-drivers.js";
 import type { HostSetting } from "../kept-hosts.js";
 import { CONTROL_PLANE, IRONIC_HOST, isPath } from "../up-children.js";
 import type { ClusterFile, GroupText } from "./cluster-file.js";
-import type { FileText, Problem } from "./file-text.js";
+import type { Problem, TextPart } from "./file-text.js";
 import { optionsOfGroup } from "./group-options.js";
 import { locationOption, type ProviderConfigFile, providerConfigOf } from "./provider-config.js";
 
@@ -43,7 +43,7 @@ type Complain = (path: readonly (string | number)[], text: string, ofKey?: boole
 /** The groups of a file, oldest release first: newer agents do not start before them. Problems are added to the list. */
 export async function readGroups(
   file: ClusterFile,
-  text: FileText,
+  text: TextPart,
   place: GroupPlace,
   problems: Problem[],
 ): Promise<readonly HostsOfGroup[] | undefined> {

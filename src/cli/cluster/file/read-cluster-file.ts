@@ -7,10 +7,11 @@ import type { Digests } from "../../../runtime/digests.js";
 import type { Files } from "../../../runtime/files.js";
 import { isPath, type UpOptions } from "../up-children.js";
 import { checkSeed } from "./check-seed.js";
-import type { ClusterFile } from "./cluster-file.js";
-import { FileText, MOST_BYTES, type Problem } from "./file-text.js";
+import { CLUSTER_FILE, type ClusterFile } from "./cluster-file.js";
+import type { Problem, TextPart } from "./file-text.js";
 import { UP_FLAGS, valueOfFlag } from "./flag-keys.js";
 import { type HostsOfGroup, inOneLine, readGroups } from "./host-groups.js";
+import { readFileText, refuse } from "./read-file-text.js";
 import { checkSchema } from "./schema-problems.js";
 
 /** A cluster file and the flags beside it: all that `up` is to make. */
@@ -25,17 +26,9 @@ export interface ClusterDescription {
   readonly imageFiles: ReadonlyMap<string, string>;
 }
 
-/** The file is none, or not one that can be used: the message has one line for each thing that is wrong, with its place. */
-class ClusterFileInvalid extends Error {
-  override readonly name = "ClusterFileInvalid";
-}
-
-/** Problems that are shown. */
-const SHOWN = 20;
-
 /**
  * @param given flags of `up` that stand on the command line: the file may not say the same
- * @throws {ClusterFileInvalid}
+ * @throws {FileInvalid}
  */
 export async function readClusterFile(
   path: string,
@@ -43,14 +36,24 @@ export async function readClusterFile(
   { files, digests, cwd }: { readonly files: Files; readonly digests: Pick<Digests, "sha256">; readonly cwd: string },
 ): Promise<ClusterDescription> {
   const absolute = resolve(cwd, path);
-  const folder = dirname(absolute);
-  const text = new FileText(await readText(path, absolute, files));
-  refuse(path, text.problems);
-  const checked = checkSchema(text);
-  if (isProblems(checked)) {
-    throw invalid(path, checked);
-  }
+  const text = await readFileText(path, absolute, files, "compute-cluster file writes that of a cluster");
   const problems: Problem[] = [];
+  const description = await describe({ path, folder: dirname(absolute), text }, flags, { digests, cwd }, problems);
+  refuse(path, problems);
+  return description;
+}
+
+/**
+ * What a text says of a cluster, the whole of a file or a part of one. Problems are added to the list; the description is none
+ * then.
+ */
+export async function describe(
+  { path, folder, text }: { readonly path: string; readonly folder: string; readonly text: TextPart },
+  flags: { readonly options: UpOptions; readonly given: ReadonlySet<string> },
+  { digests, cwd }: { readonly digests: Pick<Digests, "sha256">; readonly cwd: string },
+  problems: Problem[],
+): Promise<ClusterDescription> {
+  const checked = checkSchema(CLUSTER_FILE, text, problems);
   const options = merged(checked, text, { ...flags, folder, cwd }, problems);
   const groups = await readGroups(
     checked,
@@ -66,7 +69,6 @@ export async function readClusterFile(
   );
   checkIronic(checked, text, problems);
   checkSeed(checked, text, problems);
-  refuse(path, problems);
   const images = (checked.images ?? []).flatMap((image) =>
     image.file === undefined ? [] : [[keyOfImage(image), resolve(folder, image.file)] as const],
   );
@@ -81,22 +83,9 @@ export async function readClusterFile(
   };
 }
 
-async function readText(path: string, absolute: string, files: Files): Promise<string> {
-  const stat = await files.stat(absolute);
-  if (stat?.kind !== "file") {
-    throw new ClusterFileInvalid(
-      `${path}: ${stat === undefined ? "there is no such file" : "this is no file"}; compute-cluster file writes that of a cluster`,
-    );
-  }
-  if (stat.bytes > MOST_BYTES) {
-    throw new ClusterFileInvalid(`${path}: found ${stat.bytes} bytes, expected at most ${MOST_BYTES}`);
-  }
-  return files.read(absolute);
-}
-
 function merged(
   file: ClusterFile,
-  text: FileText,
+  text: TextPart,
   place: {
     readonly options: UpOptions;
     readonly given: ReadonlySet<string>;
@@ -141,7 +130,7 @@ function merged(
   };
 }
 
-function checkIronic({ ironic }: ClusterFile, text: FileText, problems: Problem[]): void {
+function checkIronic({ ironic }: ClusterFile, text: TextPart, problems: Problem[]): void {
   (ironic?.faults ?? []).forEach((knob, at) => {
     try {
       parseKnob(knob, IRONIC_FAULTS);
@@ -152,19 +141,4 @@ function checkIronic({ ironic }: ClusterFile, text: FileText, problems: Problem[
       problems.push({ ...text.place(["ironic", "faults", at]), text: inOneLine(error.message) });
     }
   });
-}
-
-const isProblems = (checked: ClusterFile | readonly Problem[]): checked is readonly Problem[] => Array.isArray(checked);
-
-function refuse(path: string, problems: readonly Problem[]): void {
-  if (problems.length > 0) {
-    throw invalid(path, problems);
-  }
-}
-
-function invalid(path: string, problems: readonly Problem[]): ClusterFileInvalid {
-  const sorted = problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
-  const lines = sorted.slice(0, SHOWN).map(({ line, column, text }) => `${path}:${line}:${column}: ${text}`);
-  const more = sorted.length > SHOWN ? [`${path}: and ${sorted.length - SHOWN} more`] : [];
-  return new ClusterFileInvalid([...lines, ...more].join("\n"));
 }

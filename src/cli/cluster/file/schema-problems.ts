@@ -1,34 +1,33 @@
 import { Ajv, type ErrorObject } from "ajv";
+import type { Static, TObject } from "typebox";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
-import { CLUSTER_FILE, type ClusterFile } from "./cluster-file.js";
-import type { FileText, Problem } from "./file-text.js";
+import type { Problem, TextPart } from "./file-text.js";
 
-/** The value as a cluster file, or what is wrong with it. */
-export function checkSchema(text: FileText): ClusterFile | readonly Problem[] {
-  // An empty file says nothing, which is fine.
+/** The value as what the schema describes. What is wrong with it is added to the list; the value is an empty one then. */
+export function checkSchema<S extends TObject>(schema: S, text: TextPart, problems: Problem[]): Static<S> {
+  // An empty file says nothing, which may be fine.
   const value = text.value ?? {};
-  const validate = new Ajv({ allErrors: true, strict: false, verbose: true, validateSchema: false }).compile(
-    CLUSTER_FILE,
-  );
+  const validate = new Ajv({ allErrors: true, strict: false, verbose: true, validateSchema: false }).compile(schema);
   if (validate(value)) {
-    return value as ClusterFile;
+    return value as Static<S>;
   }
-  const errors = validate.errors ?? [];
   const places = new Set<string>();
-  return errors.flatMap((error) => {
+  for (const error of validate.errors ?? []) {
     // The branches of a choice that fails say less than the choice does.
     if (/\/anyOf\/\d/.test(error.schemaPath)) {
-      return [];
+      continue;
     }
     const problem = problemOf(error, text);
     const key = `${problem.line}:${problem.column}:${problem.text}`;
-    const isNew = !places.has(key);
+    if (!places.has(key)) {
+      problems.push(problem);
+    }
     places.add(key);
-    return isNew ? [problem] : [];
-  });
+  }
+  return {} as Static<S>;
 }
 
-function problemOf(error: ErrorObject, text: FileText): Problem {
+function problemOf(error: ErrorObject, text: TextPart): Problem {
   const path = error.instancePath.split("/").slice(1).map(unescaped);
   const where = path.length === 0 ? "" : `${path.join(".")}: `;
   if (error.keyword === "additionalProperties") {
@@ -69,6 +68,10 @@ function expected({ keyword, params, data, message = "something else" }: ErrorOb
       return `what matches ${params.pattern}`;
     case "anyOf":
       return "a text, a number, true or false, or a list of them";
+    case "minItems":
+      return `at least ${params.limit}`;
+    case "maxItems":
+      return `at most ${params.limit}`;
     case "minimum":
     case "exclusiveMinimum":
     case "maximum":

@@ -103,7 +103,7 @@ export interface Parts {
 }
 
 /** Two healthy hosts, unless something else is said. */
-function snapshotOf(parts: Parts = {}): Snapshot {
+export function snapshotOf(parts: Parts = {}): Snapshot {
   const { nodes = [node("one"), node("two")], servers = [], migrations = [], services = [], held = {} } = parts;
   const { providers = [provider("one"), provider("two")], records = [], knowsMigrationConsumers = true } = parts;
   const owner = { generation: 1, held: {}, projectId: "project", userId: "user", type: null };

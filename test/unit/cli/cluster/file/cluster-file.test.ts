@@ -39,7 +39,7 @@ describe("the schema of cluster files", () => {
 
   it("has a key for every flag of up, but for those that are about the file itself, or about this one start", () => {
     const flags = upCommand().options.map(({ long }) => long);
-    const about = ["--file", "--check", "--yes", "--detach", "--json"];
+    const about = ["--file", "--scenario", "--check", "--yes", "--detach", "--json"];
     // A group says its hosts' release.
     const said = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
     expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(said.sort());

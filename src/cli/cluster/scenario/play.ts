@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { type CloudSession, openCloudSession } from "../../../cluster/local/cloud-session.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import type { HttpMethod } from "../../../runtime/http.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { programPath } from "../program-path.js";
+import type { Scenario } from "./read-scenario.js";
+import { resolveReferences, resolveText } from "./references.js";
+import { type ScenarioStep, SERVICES, type ServiceName } from "./scenario-schema.js";
+import { wordsOf } from "./words.js";
+
+/** A step did not do what the scenario says. */
+export class StepFailed extends Error {
+  override readonly name = "StepFailed";
+}
+
+/** Milliseconds that a command may take. */
+const PATIENCE = 600_000;
+/** Milliseconds between two attempts. */
+const PAUSE = 500;
+/** Characters of what a command printed that a message has. */
+const SHOWN = 2_000;
+
+/**
+ * Does one step after the other in the running cluster.
+ * @param onStep hears of each before it begins. @throws {StepFailed}
+ */
+export async function playScenario(
+  { steps }: Pick<Scenario, "steps">,
+  { directory, signal }: { readonly directory: StateDir; readonly signal: AbortSignal },
+  onStep: (say: string) => void,
+): Promise<void> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    const cloud = await openCloudSession(runtime.files, runtime.http, directory);
+    for (const [at, step] of steps.entries()) {
+      signal.throwIfAborted();
+      onStep(step.say);
+      const attempt = () => (step.run === undefined ? ask(step, cloud) : run(step, step.run, { directory, signal }));
+      const until = runtime.clock.monotonic() + (step.within ?? 0) * 1_000;
+      let reason = await attempt();
+      while (reason !== undefined && runtime.clock.monotonic() < until) {
+        await runtime.timers.sleep(PAUSE, signal);
+        reason = await attempt();
+      }
+      if (reason !== undefined) {
+        throw new StepFailed(`step ${at + 1} (${step.say}): ${reason}`);
+      }
+    }
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+/** Why it was no success; undefined: it was. */
+async function ask(
+  { ask: request = "", body, version, expect }: ScenarioStep,
+  cloud: CloudSession,
+): Promise<string | undefined> {
+  const [, method, service, path = ""] = /^(\w+) (\w+) (.*)$/.exec(request) ?? [];
+  const name = service as ServiceName;
+  try {
+    const target = await resolveText(path, cloud);
+    const given = body === undefined ? undefined : await resolveReferences(body, cloud);
+    await cloud.request(name, method as HttpMethod, target, version ?? SERVICES[name], given);
+    return expect === undefined || expect < 300 ? undefined : `${request} was carried out, expected ${expect}`;
+  } catch (error) {
+    const status = error instanceof Error && "status" in error ? error.status : undefined;
+    return expect !== undefined && status === expect
+      ? undefined
+      : String(error instanceof Error ? error.message : error);
+  }
+}
+
+function run(
+  { expect = 0 }: ScenarioStep,
+  command: string,
+  { directory, signal }: { readonly directory: StateDir; readonly signal: AbortSignal },
+): Promise<string | undefined> {
+  const [, ...args] = wordsOf(command.replaceAll("{state_dir}", directory.root)) ?? [];
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [programPath("compute-cluster"), ...args, "--state-dir", directory.root],
+      { timeout: PATIENCE, signal, maxBuffer: 16 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : error.code;
+        const said = `${stdout}${stderr}`.trim().slice(-SHOWN);
+        resolve(
+          code === expect ? undefined : `${command} ended with ${code ?? error?.signal}, expected ${expect}: ${said}`,
+        );
+      },
+    );
+  });
+}

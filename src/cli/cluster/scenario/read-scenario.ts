@@ -1,0 +1,119 @@
+import { basename, dirname, join, resolve } from "node:path";
+import { CODES } from "../../../audit/judge/finding.js";
+import { didYouMean } from "../../../runtime/did-you-mean.js";
+import type { Digests } from "../../../runtime/digests.js";
+import type { Files } from "../../../runtime/files.js";
+import { packageFolder } from "../../ui/version.js";
+import type { Problem, TextPart } from "../file/file-text.js";
+import { type ClusterDescription, describe } from "../file/read-cluster-file.js";
+import { FileInvalid, readFileText, refuse } from "../file/read-file-text.js";
+import { checkSchema } from "../file/schema-problems.js";
+import type { UpOptions } from "../up-children.js";
+import { unknownReferences } from "./references.js";
+import { DEFAULT_CLUSTER, SCENARIO_FILE, type ScenarioFile } from "./scenario-schema.js";
+import { wordsOf } from "./words.js";
+
+export interface Scenario extends ScenarioFile {
+  /** The file's name without its ending. */
+  readonly name: string;
+  /** As messages call it. */
+  readonly path: string;
+}
+
+interface Doors {
+  readonly files: Files;
+  readonly digests: Pick<Digests, "sha256">;
+  readonly cwd: string;
+}
+
+const ENDING = ".yaml";
+
+/** The scenarios of this package. */
+const folder = (): string => join(packageFolder(), "config", "scenarios");
+
+/** Names of the scenarios of this package. */
+export async function scenarioNames(files: Files): Promise<readonly string[]> {
+  const names = await files.list(folder());
+  return names
+    .filter((name) => name.endsWith(ENDING))
+    .map((name) => name.slice(0, -ENDING.length))
+    .toSorted();
+}
+
+/** @param given a name, or the path of a file: that has a slash, or ends in .yaml. @throws {FileInvalid} */
+export async function readScenario(given: string, doors: Doors): Promise<Scenario> {
+  return (await read(given, doors)).scenario;
+}
+
+/**
+ * A scenario with the cluster that it is played on, as `up` starts it.
+ * @throws {FileInvalid}
+ */
+export async function describeScenario(
+  given: string,
+  flags: { readonly options: UpOptions; readonly given: ReadonlySet<string> },
+  doors: Doors,
+): Promise<{ readonly scenario: Scenario; readonly described: ClusterDescription }> {
+  const { scenario, absolute, part } = await read(given, doors);
+  const problems: Problem[] = [];
+  const place = { path: scenario.path, folder: dirname(absolute), text: part };
+  const described = await describe(place, flags, doors, problems);
+  refuse(scenario.path, problems);
+  return { scenario, described };
+}
+
+async function read(given: string, doors: Doors) {
+  const { files, cwd } = doors;
+  const isPath = given.includes("/") || given.endsWith(ENDING) || given.endsWith(".yml");
+  const absolute = isPath ? resolve(cwd, given) : join(folder(), `${given}${ENDING}`);
+  if (!isPath) {
+    const names = await scenarioNames(files);
+    if (!names.includes(given)) {
+      const near = didYouMean(given, names);
+      const help =
+        near === undefined ? `there are ${names.join(", ")}; a file is named with its .yaml` : `did you mean ${near}?`;
+      throw new FileInvalid(`there is no scenario ${given}; ${help}`);
+    }
+  }
+  const path = isPath ? given : `${given}${ENDING}`;
+  const text = await readFileText(path, absolute, files, "compute-cluster scenario list names those of the package");
+  const problems: Problem[] = [];
+  const file = checkSchema(SCENARIO_FILE, text, problems);
+  checkSteps(file, text, problems);
+  refuse(path, problems);
+  const name = basename(absolute).replace(/\.ya?ml$/, "");
+  // Nothing else than the file says which hosts a scenario needs.
+  const said = text.part("cluster");
+  const part: TextPart = { value: said.value ?? DEFAULT_CLUSTER, place: said.place };
+  return { scenario: { ...file, name, path } satisfies Scenario, absolute, part };
+}
+
+/** What the schema cannot say. */
+function checkSteps({ steps = [], finds = [] }: Partial<ScenarioFile>, text: TextPart, problems: Problem[]): void {
+  steps.forEach((step, at) => {
+    const complain = (key: string, message: string) => {
+      problems.push({ ...text.place(["steps", at, key], true), text: `steps.${at}: ${message}` });
+    };
+    if ((step.run === undefined) === (step.ask === undefined)) {
+      complain("say", `found ${step.run === undefined ? "neither" : "both"}, expected one of run and ask`);
+    }
+    for (const key of ["body", "version"] as const) {
+      if (step[key] !== undefined && step.ask === undefined) {
+        complain(key, `${key} belongs to ask, which is not given`);
+      }
+    }
+    if (step.run !== undefined && wordsOf(step.run) === undefined) {
+      complain("run", "found a quote without its other half");
+    }
+    for (const message of unknownReferences([step.ask, step.body])) {
+      complain(step.ask === undefined ? "say" : "ask", message);
+    }
+  });
+  finds.forEach((code, at) => {
+    if (!CODES.some((known) => known === code)) {
+      const near = didYouMean(code, CODES);
+      const help = near === undefined ? `expected one of ${CODES.join(", ")}` : `did you mean ${near}?`;
+      problems.push({ ...text.place(["finds", at]), text: `finds.${at}: the audit finds no ${code}; ${help}` });
+    }
+  });
+}

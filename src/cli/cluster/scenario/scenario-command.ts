@@ -1,0 +1,83 @@
+import { Command } from "commander";
+import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
+import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { interruptSignal } from "../../ui/interrupt-signal.js";
+import { type Column, renderTable } from "../../ui/table.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { clusterName, rootOf } from "../place.js";
+import { playNamed } from "./play-named.js";
+import { readScenario, type Scenario, scenarioNames } from "./read-scenario.js";
+import { scenarioText } from "./scenario-text.js";
+
+const doors = () => ({ files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() });
+
+export function scenarioCommand(): Command {
+  const command = new Command("scenario")
+    .summary("ready-made disasters: list, show, and bring about in a running cluster")
+    .description(
+      "A scenario is a file that brings a cloud into a bad state, and says what to look at, how to mend it, and what is seen then. " +
+        "compute-cluster up --scenario NAME starts a cluster in that state. NAME is one of the list, or the path of a file of your own.",
+    )
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 it is there; 1 a step failed; 2 wrong arguments or file; 4 no control plane.",
+    );
+  command.command("list").summary("the scenarios of this package").option("--json", "as JSON").action(list);
+  command
+    .command("show <name>")
+    .summary("what a scenario does, what to look at, and how to mend it")
+    .option("--state-dir <dir>", "the cluster that its commands are to name", DEFAULT_STATE_DIR)
+    .option("--json", "as JSON")
+    .action(show);
+  command
+    .command("run <name>")
+    .summary("bring it about in a running cluster, which has the hosts that it names")
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--into <cluster>", "the cluster of this name, as --name", clusterName)
+    .action(run);
+  return command;
+}
+
+async function list({ json }: { readonly json?: true }): Promise<void> {
+  const terminal = createTerminal();
+  const found = doors();
+  const scenarios = await Promise.all(
+    (await scenarioNames(found.files)).map(async (name) => {
+      const { title, finds = [] } = await readScenario(name, found);
+      return { name, title, finds };
+    }),
+  );
+  terminal.print(
+    json === true ? JSON.stringify(scenarios, null, 2) : renderTable(COLUMNS, scenarios, terminal.columns),
+  );
+}
+
+const COLUMNS: readonly Column<Pick<Scenario, "name" | "title" | "finds">>[] = [
+  { title: "Name", value: ({ name }) => name },
+  { title: "What is wrong", value: ({ title }) => title, wraps: true },
+  { title: "Audit finds", value: ({ finds = [] }) => finds.join("\n") },
+];
+
+async function show(name: string, { stateDir: given, json }: { readonly stateDir: string; readonly json?: true }) {
+  const terminal = createTerminal();
+  const scenario = await readScenario(name, doors());
+  terminal.print(json === true ? JSON.stringify(scenario, null, 2) : scenarioText(scenario, given));
+}
+
+async function run(
+  name: string,
+  { stateDir: given, into }: { readonly stateDir: string; readonly into?: string },
+): Promise<void> {
+  const root = into === undefined ? given : rootOf(into);
+  const terminal = createTerminal();
+  const onStep = (say: string) => terminal.print(`- ${say}`);
+  const { text, failed } = await playNamed(name, root, { onStep, signal: interruptSignal() });
+  if (failed) {
+    terminal.complain(`compute-cluster: ${text}`);
+  } else {
+    terminal.print(`\n${text}`);
+  }
+  process.exitCode = failed ? ExitCode.failure : ExitCode.ok;
+}

@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readScenario, type Scenario, scenarioNames } from "../../src/cli/cluster/scenario/read-scenario.js";
+import type { ScenarioCommand } from "../../src/cli/cluster/scenario/scenario-schema.js";
+import { commandFor } from "../../src/cli/cluster/scenario/scenario-text.js";
+import { nodeDigests } from "../../src/runtime/node/node-digests.js";
+import { NodeFiles } from "../../src/runtime/node/node-files.js";
+import { PACKAGE_ROOT } from "../process/support/program.js";
+import { requireClients } from "./openstack-client/clients.js";
+
+const DOORS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
+const NAMES = await scenarioNames(DOORS.files);
+
+/** Where the clusters are kept, plans are written, and both programs are found under their names. */
+let folder: string;
+
+beforeAll(async () => {
+  requireClients();
+  folder = await mkdtemp(join(tmpdir(), "compute-agent-scenarios-"));
+  await mkdir(join(folder, "bin"));
+  for (const name of ["compute-cluster", "compute-agent"]) {
+    await symlink(join(PACKAGE_ROOT, "dist/bin", `${name}.js`), join(folder, "bin", name));
+  }
+});
+afterAll(async () => {
+  await typed("compute-cluster down --all");
+  await rm(folder, { recursive: true });
+});
+
+interface Typed {
+  readonly code: number;
+  readonly printed: string;
+}
+
+/** What a person types into a shell who has pointed the clients at a cluster. */
+function typed(command: string, cluster?: string): Promise<Typed> {
+  const clouds = join(folder, "compute-cluster/clusters", cluster ?? "", "clouds.yaml");
+  // Debian's client belongs to Debian's interpreter.
+  const path = `${folder}/bin:${join(process.execPath, "..")}:/usr/bin:/bin`;
+  const env = { PATH: path, HOME: folder, XDG_STATE_HOME: folder, OS_CLIENT_CONFIG_FILE: clouds, OS_CLOUD: "devstack" };
+  return new Promise((resolve) => {
+    execFile("/bin/bash", ["-c", command], { cwd: folder, env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), printed: stdout + stderr });
+    });
+  });
+}
+
+/** Follows the text, and holds it to what it promises. */
+async function follow(part: readonly ScenarioCommand[], { name }: Scenario, mayFail: boolean): Promise<void> {
+  for (const { run, shows = [] } of part) {
+    const { code, printed } = await typed(commandFor(run, ` --name ${name}`), name);
+    for (const text of shows) {
+      // A table breaks its lines where the terminal ends.
+      expect(printed, run).toContain(text);
+    }
+    // Commands that look may say by their code what they have found.
+    expect(mayFail || [0, 3, 4].includes(code) ? 0 : code, `${run}\n${printed}`).toBe(0);
+  }
+}
+
+test.each(NAMES)("scenario %s is what it says, and its text mends it", async (name) => {
+  const scenario = await readScenario(name, DOORS);
+  const up = await typed(`compute-cluster up --scenario ${name} --name ${name} --port 0 --detach`);
+  expect(up.code, up.printed).toBe(0);
+  const audit = await typed(`compute-cluster audit --settled-for 0 --json --name ${name}`);
+  const { findings } = JSON.parse(audit.printed) as { readonly findings: readonly { readonly code: string }[] };
+  expect(findings.map(({ code }) => code)).toEqual(scenario.finds);
+  await follow(scenario.look, scenario, true);
+  await follow(scenario.mend, scenario, false);
+  await follow(scenario.mended, scenario, false);
+  expect(await typed(`compute-cluster audit --settled-for 0 --name ${name}`)).toMatchObject({ code: 0 });
+  await typed(`compute-cluster down --name ${name}; compute-cluster delete ${name}`);
+});

@@ -1,0 +1,67 @@
+import { readdir } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { readScenario, scenarioNames } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
+import { SCENARIO_FILE } from "../../../../../src/cli/cluster/scenario/scenario-schema.js";
+import { scenarioChapter } from "../../../../../src/cli/cluster/scenario/scenario-text.js";
+import { nodeDigests } from "../../../../../src/runtime/node/node-digests.js";
+import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
+
+const ROOT = new URL("../../../../../", import.meta.url);
+const DOORS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
+
+const INTRODUCTION = `# Disasters to learn from
+
+A course for operators: each chapter is a cloud that is in a bad state for a known reason, what there is to see, and the commands that
+mend it. They are files of this package (\`config/scenarios\`), from which this page is made, and each is tried: the text's own
+commands are run, and mend what they say they mend.
+
+    compute-cluster scenario list
+    compute-cluster scenario show stale-evacuation
+    compute-cluster up --scenario stale-evacuation --name course --port 0 --detach
+    eval "$(compute-cluster env --name course)"
+
+\`up --scenario\` starts a new cluster, brings it into the state of the scenario, and prints what to look at. \`scenario run NAME --into CLUSTER\`
+(or \`--state-dir\`) brings it about in a cluster that runs, and that has the hosts it names. With \`--name\` the commands below take it, too;
+\`scenario show NAME --state-dir DIR\` and \`up\` print them so. \`openstack\` is OpenStack's client with osc-placement ([clients.md](clients.md)).
+
+The audit gives every server a minute after its last move before it judges it: it may be on its way still. Where nothing moves any more,
+\`--settled-for 0\` has it judge at once ([audit.md](audit.md)).
+
+## Your own
+
+A scenario is a YAML file: \`up --scenario ./mine.yaml\`. [config/scenario.schema.json](../config/scenario.schema.json) describes it, also to editors
+(\`# yaml-language-server: $schema=...\`). What is wrong with one is said with line and column before anything is started.
+
+| key | |
+|---|---|
+| \`title\`, \`about\` | what is wrong, how it comes to this, and why it matters |
+| \`cluster\` | the cluster it needs, as in a [cluster file](cluster-file.md); 3 hosts unless it says so |
+| \`steps\` | each says what happens (\`say\`), and is a command (\`run: compute-cluster host kill devstack1\`; also \`fault\`, \`wait\`, \`manage\`, \`audit\`, \`apply\`, \`virsh\`) or a request of the administrator (\`ask: POST compute /servers\` with \`body\` and \`version\`). \`expect\` is the exit code or status if it is to fail; \`within\` the seconds for which it is tried again |
+| \`finds\` | the codes of what the audit finds then |
+| \`look\`, \`mend\`, \`mended\` | commands for the operator, with what they show |
+
+In a request names in braces stand for ids: \`{server vm1}\`, \`{flavor m1.tiny}\`, \`{image cirros}\`, \`{service devstack1}\` (the compute service),
+\`{provider devstack1}\`, \`{generation devstack1}\` (the provider's), \`{node NAME}\` (Ironic's). In a command \`{state_dir}\` is the cluster's.
+
+Quirks of upstream, releases and faults from the start go into \`cluster\`: \`options: { workarounds.upstream_quirks: [...] }\`, \`release: pike\`, \`faults\`.`;
+
+it("the course is made of the files", async () => {
+  const names = await scenarioNames(DOORS.files);
+  const chapters = await Promise.all(names.map(async (name) => scenarioChapter(await readScenario(name, DOORS))));
+  await expect(`${[INTRODUCTION, ...chapters].join("\n\n")}\n`).toMatchFileSnapshot(
+    new URL("docs/scenarios.md", ROOT).pathname,
+  );
+});
+
+it("the schema is published as config/scenario.schema.json", async () => {
+  await expect(`${JSON.stringify(SCENARIO_FILE, null, 2)}\n`).toMatchFileSnapshot(
+    new URL("config/scenario.schema.json", ROOT).pathname,
+  );
+});
+
+it("every file of the folder belongs to a scenario", async () => {
+  const names = await scenarioNames(DOORS.files);
+  const files = await readdir(new URL("config/scenarios/", ROOT));
+  expect(files.filter((file) => !names.includes(file.replace(/\.(yaml|conf)$/, "")))).toEqual([]);
+  expect(names).toHaveLength(8);
+});
