@@ -19,11 +19,11 @@ import {
   newFlavor,
   type Service,
 } from "../../../../src/records/index.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { nodeKeys } from "../../../../src/runtime/node/node-keys.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
+import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { NO_LIMITS } from "../../../fixtures/quota.js";
 import { nodeResources } from "../../../fixtures/records.js";
 
@@ -102,12 +102,12 @@ export class ApiWorld {
       },
       serves: () => this.agentAnswers,
     };
-    const identity = createIdentity({ sql: store.database, ...runtime, digests: nodeDigests });
+    const identity = createIdentity({ sql: store.database, ...runtime, digests: quickDigests });
     const validate: ValidateToken = (token) => this.strangers.get(token) ?? identity.validate(token);
     this.apis = createApis({
       runtime,
       identity: { ...identity, validate },
-      digests: nodeDigests,
+      digests: quickDigests,
       keys: nodeKeys,
       imageFolder: "/state/glance",
       store,
@@ -244,7 +244,7 @@ export class ApiWorld {
     return this.store.instances.create({
       uuid,
       projectId: this.projectId("admin"),
-      userId: nodeDigests.sha256("user/admin").slice(0, 32),
+      userId: quickDigests.sha256("user/admin").slice(0, 32),
       displayName: "vm1",
       hostname: "vm1",
       reservationId: "r-xawgt94c",
@@ -263,11 +263,11 @@ export class ApiWorld {
   }
 
   userId(name: string): string {
-    return nodeDigests.sha256(`user/${name}`).slice(0, 32);
+    return quickDigests.sha256(`user/${name}`).slice(0, 32);
   }
 
   projectId(name: string): string {
-    return nodeDigests.sha256(`project/${name}`).slice(0, 32);
+    return quickDigests.sha256(`project/${name}`).slice(0, 32);
   }
 }
 

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
 import { MAX_LIVE_TOKENS } from "../../../../src/cluster/identity/tokens/token-store.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { property } from "../../../fixtures/property.js";
+import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { ApiWorld, passwordAuth } from "../compute/api-world.js";
 import { recordedCalls } from "../compute/recorded-calls.js";
 
@@ -175,7 +175,7 @@ describe("the life of a token", () => {
     const token = await tokenOf(PROJECT);
     const { store } = world;
     const runtime = world.world.spawn();
-    const again = createIdentity({ ...runtime, sql: store.database, digests: nodeDigests });
+    const again = createIdentity({ ...runtime, sql: store.database, digests: quickDigests });
     expect(again.validate(token)).toMatchObject({ userName: "admin" });
     expect(await again.ensurePassword("admin", world.passwords.admin)).toBe(world.passwords.admin);
     const stored = JSON.stringify([
@@ -300,7 +300,7 @@ test("what nobody expected is logged with its request, and the caller is told no
   const scrypt = async () => {
     throw new Error("out of memory");
   };
-  const digests = { ...nodeDigests, scrypt };
+  const digests = { ...quickDigests, scrypt };
   const identity = createIdentity({ ...world.runtime, sql: world.store.database, digests });
   const reply = await identity.handle({
     method: "POST",

@@ -6,10 +6,10 @@ import { IdentityStore } from "../../../../src/cluster/identity/store/identity-s
 import { newProject } from "../../../../src/cluster/identity/store/new-project.js";
 import { PeopleStore } from "../../../../src/cluster/identity/store/people-store.js";
 import type { Sql } from "../../../../src/cluster/store/sql.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
+import { quickDigests } from "../../../fixtures/quick-digests.js";
 
 let sql: Sql;
 let runtime: Runtime;
@@ -23,11 +23,11 @@ beforeEach(() => {
 
 /** Identity reads its people when it starts. */
 function started(): Identity {
-  return createIdentity({ ...runtime, sql, digests: nodeDigests });
+  return createIdentity({ ...runtime, sql, digests: quickDigests });
 }
 
 function peopleStore(): PeopleStore {
-  return new PeopleStore(new IdentityStore(sql), nodeDigests);
+  return new PeopleStore(new IdentityStore(sql), quickDigests);
 }
 
 async function tokenOf(identity: Identity, cloud: string): Promise<{ status: number; token: string }> {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { IdentityWorld } from "./identity-world.js";
 
 let world: IdentityWorld;
@@ -83,19 +83,19 @@ describe("passwords", () => {
     const [salt, digest, scheme] =
       store.database.get("SELECT salt, digest, scheme FROM identity_passwords WHERE user_id = ?", id) ?? [];
     expect(scheme).toBe("scrypt");
-    expect(digest).toBe(await nodeDigests.scrypt("secret", String(salt)));
+    expect(digest).toBe(await quickDigests.scrypt("secret", String(salt)));
     expect(JSON.stringify(store.database.all("SELECT body FROM identity_users"))).not.toContain("secret");
-    const again = createIdentity({ ...runtime, sql: store.database, digests: nodeDigests });
+    const again = createIdentity({ ...runtime, sql: store.database, digests: quickDigests });
     expect(await again.ensurePassword("ada", "secret")).toBe("secret");
   });
 
   test("that were right a moment ago are not hashed again, until the user gets another one", async () => {
     let hashed = 0;
     const digests = {
-      ...nodeDigests,
+      ...quickDigests,
       scrypt: (password: string, salt: string) => {
         hashed += 1;
-        return nodeDigests.scrypt(password, salt);
+        return quickDigests.scrypt(password, salt);
       },
     };
     await world.user("ada");

@@ -4,9 +4,9 @@ import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js
 import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
+import { quickDigests } from "../../../fixtures/quick-digests.js";
 
 const DIRECTORY = stateDir("/cluster", "/");
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
   world = new VirtualWorld({ seed: 3 });
   runtime = world.spawn({ name: "control-plane" });
   store = emptyStore({ runtime });
-  identity = createIdentity({ ...runtime, sql: store.database, digests: nodeDigests });
+  identity = createIdentity({ ...runtime, sql: store.database, digests: quickDigests });
 });
 
 function open(nodes: number) {
