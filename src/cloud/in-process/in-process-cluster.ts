@@ -6,6 +6,7 @@ import { withOperatorSession } from "../../cli/cluster/operator-session.js";
 import { snapshotFacts } from "../../cli/cluster/snapshot/snapshot-facts.js";
 import { workLeft } from "../../cli/cluster/wait/judge.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
+import { isAtRest, reportAll } from "../../cluster/at-rest.js";
 import { tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
 import { clientEnvironment, type StateDir } from "../../cluster/local/state-dir.js";
 import { finishInterruptedRestore, restoreSnapshot } from "../../cluster/snapshot/restore.js";
@@ -68,7 +69,10 @@ export class InProcessCluster implements Cluster {
     const { onLog, seed, time = "real" } = options;
     const logger = onLog === undefined ? quietLogger : loggerTo(onLog);
     this.#world = new LocalWorld(logger, { time, ...(seed === undefined ? {} : { seed }) });
-    this.#time = new PassingTime(this.#world.time, this.#world.activity);
+    this.#time = new PassingTime(this.#world.time, this.#world.activity, {
+      isAtRest: async () => (await this.#faultsSet()) === 0 && isAtRest(this.#running.controlPlane.store),
+      skipped: () => reportAll(this.#running.controlPlane.store, (host) => this.#serves(host)),
+    });
     this.#looker = this.#world.spawn("test").runtime;
     this.#snapshots = new Snapshots(directory, this.#looker.files);
     this.faults = clusterFaults({
@@ -239,6 +243,15 @@ export class InProcessCluster implements Cluster {
       throw new Error("the cluster does not run");
     }
     return this.#parts;
+  }
+
+  #serves(host: string): boolean {
+    return this.#running.agents.some((one) => one.state(host).state === "serving");
+  }
+
+  async #faultsSet(): Promise<number> {
+    const set = await Promise.all([...this.hostNames, "ironic"].map((host) => this.faults.list(host)));
+    return set.flat().length;
   }
 
   /** Something that time has to pass for is under way. */

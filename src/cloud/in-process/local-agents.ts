@@ -128,7 +128,7 @@ export class LocalAgents {
   async #open(): Promise<Running> {
     const { world, conductor, joinToken } = this.#place;
     const own = world.spawn(this.#name);
-    const { runtime } = own;
+    const { runtime, skippable } = own;
     const { first } = this.#loaded;
     const { statePath } = first.compiled.config.defaults;
     // A host that has a connection of its own can be cut off from the control plane.
@@ -142,7 +142,8 @@ export class LocalAgents {
     });
     await connection.connected();
     const shared = {
-      runtime,
+      // Heartbeats and periodic tasks may be skipped, the connection that they go over may not.
+      runtime: skippable,
       connection,
       outlet: await openMetrics(undefined, runtime),
       strays: new DriverStrays(runtime.logger, (reason) => runtime.logger.fatal(reason.message, { err: reason })),

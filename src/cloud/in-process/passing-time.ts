@@ -11,14 +11,30 @@ const STEP = 3_600_000;
 /** Milliseconds that pass by themselves in each look, while nothing is under way: ten minutes a second. */
 const IDLE = 3_000;
 
+/** Milliseconds: a shorter time is not skipped, and so much of a longer one goes by for what was skipped to be done once. */
+const LONG = 120_000;
+const AFTERWARDS = 2_000;
+/** Between two looks whether time can be skipped. */
+const BUSY = 60_000;
+
+/** What says whether time may be skipped. */
+export interface Rest {
+  /** Nothing is under way, and nothing waits for its time: an hour would only bring heartbeats, and passes that find nothing. */
+  readonly isAtRest: () => Promise<boolean>;
+  /** So much was skipped. */
+  readonly skipped: () => void;
+}
+
 /** Waits for what a cluster does, and moves its time for that where it stands. */
 export class PassingTime {
   readonly #time: LocalTime;
   readonly #activity: Activity;
   readonly #real = nodeTimers();
+  readonly #rest: Rest;
   #isOver = false;
 
-  constructor(time: LocalTime, activity: Activity) {
+  constructor(time: LocalTime, activity: Activity, rest: Rest) {
+    this.#rest = rest;
     this.#time = time;
     this.#activity = activity;
   }
@@ -35,7 +51,29 @@ export class PassingTime {
     if (!(Number.isFinite(seconds) && seconds >= 0)) {
       throw new Error(`found ${seconds} seconds, expected 0 or more: no time comes back`);
     }
-    await this.#time.advance(seconds * 1000);
+    await this.#pass(this.#time, seconds * 1000);
+  }
+
+  /** What a cluster at rest does in hours it does once. */
+  async #pass(time: VirtualTime, milliseconds: number): Promise<void> {
+    for (let left = milliseconds; left > 0; ) {
+      if (left > LONG && (await this.#isAtRest(time))) {
+        const skipped = Math.min(left - AFTERWARDS, STEP);
+        await time.skip(skipped);
+        this.#rest.skipped();
+        await time.advance(AFTERWARDS);
+        left -= skipped + AFTERWARDS;
+      } else {
+        const passed = Math.min(left, BUSY);
+        await time.advance(passed);
+        left -= passed;
+      }
+    }
+  }
+
+  async #isAtRest(time: VirtualTime): Promise<boolean> {
+    await time.advance(0);
+    return this.through(this.#rest.isAtRest());
   }
 
   /** What `work` comes to. */

@@ -49,7 +49,10 @@ export function restoreSnapshot(root: string, snapshot: Snapshot): void {
   finishRestore(root);
 }
 
-/** Ends a restore that somebody has begun: what had not come to its plan is forgotten, the rest is done. */
+/**
+ * Ends a restore that somebody has begun: what had not come to its plan is forgotten, the rest is done.
+ * @internal for tests
+ */
 export function finishRestore(root: string): void {
   const folder = join(root, RESTORE);
   const planFile = join(folder, PLAN);

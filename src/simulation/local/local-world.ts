@@ -18,7 +18,7 @@ import { VirtualSockets } from "../virtual-sockets.js";
 import { VirtualTransfers } from "../virtual-transfers.js";
 import { Activity } from "./activity.js";
 import { countedFiles, countedPrograms } from "./counted-doors.js";
-import { type LocalTime, RealTime, VirtualTime } from "./local-time.js";
+import { type LocalTime, type Planner, RealTime, VirtualTime } from "./local-time.js";
 
 export interface LocalWorldOptions {
   /** Same names, tokens and draws for the same seed. Default: the machine's randomness. */
@@ -32,6 +32,8 @@ const PIDS = 2 ** 23;
 /** One of several processes that live in this one. */
 export interface LocalProcess {
   readonly runtime: Runtime;
+  /** The same doors, with a clock and timers over which time can be skipped. */
+  readonly skippable: Runtime;
   /** As `kill -9`: nothing it waits for ever comes. Resolves when what it had begun to write is written. */
   kill(): Promise<void>;
 }
@@ -67,15 +69,16 @@ export class LocalWorld {
    */
   spawn(name: string, { isSeen = false }: { readonly isSeen?: boolean } = {}): LocalProcess {
     const life = new Life();
-    const process = new VirtualProcess(name, this.#machine, {
-      plan: (milliseconds, action) => this.time.plan(milliseconds, action),
-      delay: () => 0,
-    });
-    const runtime = mortalRuntime(this.#runtimeOf(process, this.#randomOf(name), isSeen), life);
+    const process = this.#processOf(name, this.time);
+    const { skippable } = this.time;
+    const skipping = this.#processOf(name, skippable);
+    const doors = this.#runtimeOf(process, this.#randomOf(name), isSeen);
     return {
-      runtime,
+      runtime: mortalRuntime(doors, life),
+      skippable: mortalRuntime({ ...doors, clock: skippable.clock, timers: skipping }, life),
       kill: async () => {
         process.kill();
+        skipping.kill();
         life.kill();
         await life.quiet();
       },
@@ -86,6 +89,11 @@ export class LocalWorld {
   async close(): Promise<void> {
     this.time.close();
     await this.#doors.http.close();
+  }
+
+  #processOf(name: string, planner: Planner): VirtualProcess {
+    const plan = (milliseconds: number, action: () => void) => planner.plan(milliseconds, action);
+    return new VirtualProcess(name, this.#machine, { plan, delay: () => 0 });
   }
 
   #randomOf(name: string): Random {

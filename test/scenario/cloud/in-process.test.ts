@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { startCluster } from "../../../src/cloud/index.js";
 import { withCluster } from "./support/client.js";
 
@@ -128,10 +128,15 @@ describe("a cluster in the process of a test", () => {
   });
 
   it("refuses what it cannot start, and leaves nothing behind", async () => {
-    const before = (await readdir(tmpdir())).filter((name) => name.startsWith("compute-cluster-"));
-    const failed = startCluster({ hosts: 1, config: { DEFAULT: { compute_driver: "nobody" } } });
-    await expect(failed).rejects.toThrow("nobody");
-    const after = (await readdir(tmpdir())).filter((name) => name.startsWith("compute-cluster-"));
-    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+    const folder = await mkdtemp(join(tmpdir(), "cloud-"));
+    vi.stubEnv("TMPDIR", folder);
+    try {
+      const failed = startCluster({ hosts: 1, config: { DEFAULT: { compute_driver: "nobody" } } });
+      await expect(failed).rejects.toThrow("nobody");
+      expect(await readdir(folder)).toEqual([]);
+    } finally {
+      vi.unstubAllEnvs();
+      await rm(folder, { recursive: true });
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withCluster } from "./support/client.js";
+import { withClient, withCluster } from "./support/client.js";
 
 describe("a cluster with virtual time", () => {
   it("does what it is asked while its time stands", async () => {
@@ -49,6 +49,22 @@ describe("a cluster with virtual time", () => {
       await expect.poll(() => client.status(id), { timeout: 10_000 }).toBe("ACTIVE");
       const before = cloud.now;
       await expect.poll(() => cloud.now - before).toBeGreaterThan(10_000);
+    });
+  });
+
+  it("does once what a cluster at rest does in hours, and keeps up who is up", async () => {
+    await withCluster({ hosts: 2, time: "virtual" }, async (cloud) => {
+      await cloud.hosts("devstack2").kill();
+      const before = cloud.now;
+      cloud.clearRequests();
+      await cloud.advance(7_200);
+      expect(cloud.now - before).toBe(7_200_000);
+      const passes = cloud.requests.filter(({ service, user }) => service === "placement" && user === "nova");
+      expect(passes.length).toBeGreaterThan(0);
+      // Each minute of two hours has one.
+      expect(passes.length).toBeLessThan(100);
+      const states = await withClient(cloud, (client) => client.services());
+      expect(states).toEqual({ devstack1: "up", devstack2: "down" });
     });
   });
 

@@ -14,6 +14,8 @@ export interface Client {
   names(): Promise<readonly string[]>;
   remove(id: string): Promise<void>;
   flavor(name: string): Promise<string>;
+  /** Up or down, by the host of each nova-compute. */
+  services(): Promise<Readonly<Record<string, string>>>;
 }
 
 /** Runs `work` with a cluster, which is stopped afterwards. */
@@ -29,7 +31,8 @@ export async function withCluster(
   }
 }
 
-async function withClient(cloud: Cluster, work: (client: Client) => Promise<void>): Promise<void> {
+/** A client that logs in now. */
+export async function withClient<T>(cloud: Cluster, work: (client: Client) => Promise<T>): Promise<T> {
   const { http } = createNodeRuntime({ logger: quietLogger });
   try {
     const session = await openCloudSession(new NodeFiles(), http, stateDir(cloud.stateDir, "/"));
@@ -45,7 +48,7 @@ async function withClient(cloud: Cluster, work: (client: Client) => Promise<void
           readonly servers: readonly { readonly name: string }[];
         }
       ).servers;
-    await work({
+    return await work({
       flavor,
       create: async (name, host) => {
         const { images } = (await session.request("image", "GET", "/v2/images", "2.0")) as {
@@ -67,6 +70,12 @@ async function withClient(cloud: Cluster, work: (client: Client) => Promise<void
           }
         ).server.status,
       names: async () => (await servers()).map(({ name }) => name).toSorted(),
+      services: async () => {
+        const { services } = (await session.request("compute", "GET", "/os-services?binary=nova-compute", "2.1")) as {
+          readonly services: readonly { readonly host: string; readonly state: string }[];
+        };
+        return Object.fromEntries(services.map(({ host, state }) => [host, state]));
+      },
       remove: async (id) => void (await session.request("compute", "DELETE", `/servers/${id}`, "2.1")),
     });
   } finally {

@@ -53,6 +53,26 @@ describe("virtual time", () => {
     expect(time.clock.monotonic()).toBe(500);
   });
 
+  it("skips time for what only happens again and again: it is due once, and all else as much later", async () => {
+    const time = new VirtualTime(new Activity());
+    const begin = time.clock.now();
+    const seen: string[] = [];
+    const beat = (): void => {
+      seen.push(`beat ${time.skippable.clock.monotonic()}`);
+      time.skippable.plan(100, beat);
+    };
+    time.skippable.plan(100, beat);
+    time.plan(150, () => void seen.push(`other ${time.clock.monotonic()}`));
+    const cancel = time.skippable.plan(500, () => expect.fail("it was cancelled"));
+    await time.advance(50);
+    await time.skip(1_000);
+    cancel();
+    expect(seen).toEqual([]);
+    expect([time.clock.now() - begin, time.clock.monotonic()]).toEqual([1_050, 50]);
+    await time.advance(100);
+    expect(seen).toEqual(["beat 1050", "other 150", "beat 1150"]);
+  });
+
   it("has nothing left to come once it is closed", async () => {
     const time = new VirtualTime(new Activity());
     time.plan(10, () => expect.fail("it was closed"));
