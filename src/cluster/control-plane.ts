@@ -51,6 +51,8 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly reclaimInstanceInterval: number;
   readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly quota: QuotaConfig;
+  /** `[DEFAULT] instance_usage_audit_period`. Default: a month. */
+  readonly auditPeriod?: string;
   readonly upstreamQuirks: ReadonlySet<string>;
   /** Refuses to start while a nova-compute is older (spec 1.2); absent: works with any. */
   readonly oldestServiceVersion?: number;
@@ -192,6 +194,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
       logger: logger.child({ service: "compute-api" }),
     }),
     quota: options.quota,
+    ...(options.auditPeriod === undefined ? {} : { auditPeriod: options.auditPeriod }),
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval,
   });

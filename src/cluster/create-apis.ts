@@ -34,6 +34,8 @@ export interface ApisOptions {
   readonly serviceDownTime: number;
   /** Seconds; `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval?: number;
+  /** Default: a month. See {@link ComputeDeps.auditPeriod}. */
+  readonly auditPeriod?: string;
 }
 
 export interface Apis {
@@ -72,6 +74,7 @@ export function createApis(options: ApisOptions): Apis {
     logger,
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,
+    auditPeriod: options.auditPeriod ?? "month",
     images: new ServerImages(images, random),
     quota: options.quota,
     imageService: image,

@@ -1,3 +1,4 @@
+import { isAuditPeriod } from "../records/audit-period.js";
 import { HOST_NAME_RULE, isHostName } from "../records/host-name.js";
 import { strip } from "./ini-file.js";
 
@@ -19,6 +20,13 @@ const last = (texts: readonly string[]): string => texts.at(-1) ?? "";
 export const text: ValueType<string> = {
   expected: "a text",
   parse: last,
+  format: (value) => value,
+};
+
+/** A period of which the last one that is over is audited. */
+export const auditPeriod: ValueType<string> = {
+  expected: "hour, day, month or year, and @ with a number that is in it: day@6, month@28 at most",
+  parse: (texts) => (isAuditPeriod(last(texts)) ? last(texts) : undefined),
   format: (value) => value,
 };
 

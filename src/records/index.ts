@@ -1,4 +1,5 @@
 export * from "./action.js";
+export * from "./audit-period.js";
 export * from "./compute-node.js";
 export * from "./cpu-request.js";
 export * from "./flavor.js";
@@ -13,3 +14,4 @@ export * from "./request-spec.js";
 export * from "./resource-request.js";
 export * from "./server-group.js";
 export * from "./service.js";
+export * from "./task-log.js";

@@ -13,6 +13,7 @@ import { syncSchedulerInfo } from "./scheduler-sync.js";
 import { pollShelvedInstances } from "./shelved-instances.js";
 import { syncPowerStates } from "./sync-power-states.js";
 import { pollUnconfirmedResizes } from "./unconfirmed-resizes.js";
+import { usageAudit } from "./usage-audit.js";
 
 /** Milliseconds without any news of a move after which it is taken for dead: no step waits longer for another host. */
 const MOVE_PATIENCE = 10 * 60_000;
@@ -85,6 +86,8 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
     task("_check_instance_build_time", everyMinuteIf(options.instanceBuildTimeout > 0), () =>
       checkInstanceBuildTime(services),
     ),
+    // instance_usage_audit
+    task("_instance_usage_audit", everyMinuteIf(options.instanceUsageAudit), usageAudit(services)),
     // scheduler_instance_sync_interval
     task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(services)),
     // Not Nova's: spec 2.6 OPT.

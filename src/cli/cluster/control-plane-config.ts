@@ -91,6 +91,7 @@ export function controlPlaneOptions({
     reclaimInstanceInterval: defaults.reclaimInstanceInterval,
     serviceDeletePolicy: api.serviceDeletePolicy,
     quota: quotaConfig(quota),
+    auditPeriod: defaults.instanceUsageAuditPeriod,
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
   };

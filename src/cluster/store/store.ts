@@ -19,6 +19,7 @@ import { SecurityGroups } from "./security-groups.js";
 import { ServerGroups } from "./server-groups.js";
 import { Services } from "./services.js";
 import type { Sql } from "./sql.js";
+import { TaskLogs } from "./task-logs.js";
 import { Tasks } from "./tasks.js";
 
 /**
@@ -56,6 +57,7 @@ export function storeOn(
     ports: new Ports(context),
     serverGroups: new ServerGroups(context),
     quotas: new Quotas(context),
+    taskLogs: new TaskLogs(context),
     actions: new Actions(context),
     requests: new Requests(context),
     mappings: new Mappings(context),

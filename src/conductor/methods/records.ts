@@ -13,6 +13,7 @@ import {
   optional,
   partial,
   text,
+  time,
   uuid,
 } from "../../records/field.js";
 import {
@@ -41,6 +42,8 @@ const expectedHost = optional(nullable(name));
 /** Compare-and-swap. */
 const expectedStatus = optional(listOf(status));
 
+const period = { begin: time, end: time };
+
 /** A server group as one host sees it that has claimed a member. */
 export interface GroupOnHost extends Pick<ServerGroup, "uuid" | "policy" | "maxServerPerHost"> {
   /** Other members that are on the host, or that an unfinished move brings to its node or takes from there. */
@@ -68,6 +71,11 @@ export const RECORD_METHODS = {
   service_minimum_version: reads({ binary: name }, trusted<number>()),
   /** nova-compute services, by id, that have an alive compute node of this type: for the hash ring of ironic. */
   services_by_hypervisor_type: reads({ hypervisorType: name }, trusted<Service[]>()),
+
+  // audits of usage
+  /** How many instances the host's audit of the period is of, whose beginning is noted; null: it has been done. */
+  usage_audit_begin: writes({ host: hostName, ...period }, trusted<number | null>()),
+  usage_audit_end: writes({ host: hostName, ...period, errors: amount, message: text() }, nothing),
 
   // compute nodes
   compute_nodes_by_host: reads({ host: hostName }, trusted<ComputeNode[]>()),

@@ -1,5 +1,5 @@
 import { Derived, literal, option, unset } from "../option.js";
-import { boolean, choice, float, hostName, integer, text } from "../value-type.js";
+import { auditPeriod, boolean, choice, float, hostName, integer, text } from "../value-type.js";
 import { TRANSPORT_URL } from "./rabbit-options.js";
 
 const SPACING = "Seconds between two runs; 0 means the default of 60, a negative value switches the task off.";
@@ -105,6 +105,18 @@ const periodic = {
     integer({ min: 0 }),
     0,
     "Seconds after which a build that is not finished becomes an error; 0 never.",
+    { source: "4.10" },
+  ),
+  instance_usage_audit: option(
+    boolean,
+    false,
+    "Note once for each period how many servers this host had in it: os-instance_usage_audit_log shows it.",
+    { source: "4.10" },
+  ),
+  instance_usage_audit_period: option(
+    auditPeriod,
+    "month",
+    "The period: hour, day, month or year, each with @ and what it begins later by (minutes, hours, day of the month, month).",
     { source: "4.10" },
   ),
 };

@@ -6,6 +6,7 @@ import { INSTANCE_CALLS } from "./instances.js";
 import { MIGRATION_CALLS } from "./migrations.js";
 import { SERVER_GROUP_CALLS } from "./server-groups.js";
 import { SERVICE_CALLS } from "./services.js";
+import { USAGE_AUDIT_CALLS } from "./usage-audits.js";
 import { WORK_CALLS } from "./work.js";
 
 /** Every method of the port. */
@@ -16,5 +17,6 @@ export const CONDUCTOR_CALLS: ConductorCalls<ConductorMethod> = {
   ...SERVER_GROUP_CALLS,
   ...ACTION_CALLS,
   ...MIGRATION_CALLS,
+  ...USAGE_AUDIT_CALLS,
   ...WORK_CALLS,
 };

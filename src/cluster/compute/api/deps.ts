@@ -21,6 +21,8 @@ export interface ComputeDeps {
   readonly placement: Pick<ReportClient, "aggregateAddHost" | "aggregateRemoveHost">;
   readonly validate: ValidateToken;
   readonly clock: Clock;
+  /** `[DEFAULT] instance_usage_audit_period` */
+  readonly auditPeriod: string;
   readonly timers: Timers;
   readonly random: Random;
   readonly digests: Digests;

@@ -8,7 +8,7 @@ const NEW_SERVICE_DISABLED = "New compute service disabled due to config option.
 
 /** The methods that read and write records, each by one method of the store. */
 export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
-  const { services, computeNodes, instances, migrations, actions, messages, tasks } = store;
+  const { services, computeNodes, instances, migrations, actions, messages, tasks, taskLogs } = store;
   return {
     service_get_by_host: ({ host, binary }) => services.getByHost(host, binary),
     service_create: ({ enableNewServices, ...service }) => {
@@ -22,6 +22,12 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
     services_by_hypervisor_type: ({ hypervisorType }) => {
       const hosts = new Set(computeNodes.hostsOfType(hypervisorType));
       return services.list({ binary: "nova-compute" }).filter(({ host }) => hosts.has(host));
+    },
+
+    usage_audit_begin: ({ host, ...period }) => taskLogs.begin(host, period),
+    usage_audit_end: ({ host, begin, end, ...outcome }) => {
+      taskLogs.end(host, { begin, end }, outcome);
+      return null;
     },
 
     compute_nodes_by_host: ({ host }) => computeNodes.byHost(host),

@@ -12,6 +12,7 @@ import { portMoves } from "./port-moves.js";
 import { quotas } from "./quotas.js";
 import { schedulerHints } from "./scheduler-hints.js";
 import { serverGroups } from "./server-groups.js";
+import { taskLog } from "./task-log.js";
 import { taskRequests } from "./task-requests.js";
 import { userWishes } from "./user-wishes.js";
 
@@ -32,4 +33,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 13, name: "ports of servers that move", sql: portMoves },
   { version: 14, name: "files that servers begin with", sql: injectedFiles },
   { version: 15, name: "hints for the scheduler", sql: schedulerHints },
+  { version: 16, name: "what hosts note of their audits", sql: taskLog },
 ];

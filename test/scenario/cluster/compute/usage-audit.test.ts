@@ -41,8 +41,69 @@ describe("the log of usage audits", () => {
     });
   });
 
+  test("tells what hosts have noted, also of one that has not come to its end", async () => {
+    for (const host of ["devstack1", "devstack2", "devstack3"]) {
+      world.host(host);
+    }
+    const october = { begin: Date.UTC(2026, 9, 1), end: Date.UTC(2026, 10, 1) };
+    const launched = { launchedAt: Date.UTC(2026, 9, 30) };
+    world.server("devstack1", launched);
+    world.server("devstack1", { ...launched, launchedAt: Date.UTC(2026, 10, 2) });
+    world.server("devstack2", launched);
+    expect(world.store.taskLogs.begin("devstack1", october)).toBe(1);
+    world.store.taskLogs.end("devstack1", october, { errors: 2, message: "ran" });
+    expect(world.store.taskLogs.begin("devstack1", october), "it has been done").toBeNull();
+    expect(world.store.taskLogs.begin("devstack2", october)).toBe(1);
+    expect(world.store.taskLogs.begin("devstack2", october), "its agent has died").toBe(1);
+    const log = (await ask(`/${encodeURIComponent("2026-11-12 01:02:03")}`)).json("instance_usage_audit_log");
+    expect(log).toMatchObject({
+      period_beginning: "2026-10-01 00:00:00",
+      num_hosts_done: 1,
+      num_hosts_running: 1,
+      num_hosts_not_run: 1,
+      hosts_not_run: ["devstack3"],
+      total_instances: 2,
+      total_errors: 2,
+      overall_status: "1 of 3 hosts done. 2 errors.",
+      log: {
+        devstack1: { state: "DONE", instances: 1, errors: 2, message: "ran" },
+        devstack2: { state: "RUNNING", instances: 1, errors: 0, message: "Instance usage audit started..." },
+      },
+    });
+  });
+
   test("is done where there are no hosts", async () => {
     expect((await ask()).json("instance_usage_audit_logs", "overall_status")).toBe("ALL hosts done. 0 errors.");
+  });
+
+  test.each([
+    "",
+    "2026-11-25",
+    "2026-11-25T17:58:51",
+    "2026-11-25 17:58:51Z",
+    "2026-11-25 17:58:51.",
+    "2026-11-25 17:58:51.1234567",
+    "2026-02-29 00:00:00",
+    "2100-02-29 00:00:00",
+    "2026-04-31 00:00:00",
+    "2026-13-01 00:00:00",
+    "2026-00-01 00:00:00",
+    "2026-11-00 00:00:00",
+    "2026-11-25 24:00:00",
+    "2026-11-25 00:60:00",
+    "2026-11-25 00:00:60",
+    "0000-11-25 00:00:00",
+  ])("%j is no time", async (before) => {
+    expect((await ask(`/${encodeURIComponent(before)}`)).status).toBe(before === "" ? 404 : 400);
+  });
+
+  test.each([
+    ["2026-11-01 00:00:00.000001", "2026-10-01 00:00:00"],
+    ["2026-11-01 00:00:00", "2026-09-01 00:00:00"],
+    ["2026-1-1 0:0:0.0", "2025-11-01 00:00:00"],
+  ])("before %s the last month began at %s", async (before, begin) => {
+    const reply = await ask(`/${encodeURIComponent(before)}`);
+    expect(reply.json("instance_usage_audit_log", "period_beginning")).toBe(begin);
   });
 
   test("refuses what is no time, and whoever is no administrator", async () => {

@@ -14,6 +14,7 @@ async function read(text: string, flags: Partial<ControlPlaneFlags> = {}) {
 it("has Nova's defaults", async () => {
   expect(await read("")).toEqual({
     serviceDownTime: 60,
+    auditPeriod: "month",
     reportInterval: 10,
     scheduler: {
       maxAttempts: 3,

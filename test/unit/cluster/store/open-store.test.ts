@@ -66,6 +66,7 @@ describe("the file", () => {
       ...["key_data", "access_ip_v4", "access_ip_v6", "auto_disk_config", "injected_files"].map(
         (column) => `ALTER TABLE instances DROP COLUMN ${column}`,
       ),
+      "DROP TABLE task_log",
       "ALTER TABLE request_specs DROP COLUMN scheduler_hints",
       "DROP INDEX services_by_version",
       ...LIST_INDEXES.map((index) => `DROP INDEX ${index}`),
