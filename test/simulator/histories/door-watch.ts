@@ -78,15 +78,31 @@ export class DoorWatch {
   };
 }
 
-function recordsOf({ database }: Store, server: string): string {
-  return JSON.stringify([
-    database.all("SELECT * FROM instances WHERE uuid = ?", server),
-    database.all("SELECT * FROM migrations WHERE instance_uuid = ?", server),
-    database.all("SELECT * FROM instance_actions WHERE instance_uuid = ?", server),
-    database.all("SELECT * FROM build_requests WHERE instance_uuid = ?", server),
-    database.all("SELECT * FROM tasks WHERE json_extract(task, '$.instanceUuid') = ?", server),
-    database.all("SELECT * FROM messages WHERE json_extract(params, '$.instanceUuid') = ?", server),
-  ]);
+/** Where a server's records are: table, and the server that a row is of. */
+const RECORDS = [
+  ["instances", "uuid"],
+  ["migrations", "instance_uuid"],
+  ["instance_actions", "instance_uuid"],
+  ["build_requests", "instance_uuid"],
+  ["tasks", "json_extract(task, '$.instanceUuid')"],
+  ["messages", "json_extract(params, '$.instanceUuid')"],
+] as const;
+
+/** One query for all of them, since there are two for each request. */
+const QUERIES = new WeakMap<Store, string>();
+
+function recordsOf(store: Store, server: string): string {
+  const query = QUERIES.get(store) ?? queryOf(store);
+  QUERIES.set(store, query);
+  return String(store.database.get(query, server)?.[0]);
+}
+
+function queryOf({ database }: Store): string {
+  const rows = RECORDS.map(([table, subject]) => {
+    const columns = database.all("SELECT name FROM pragma_table_info(?)", table).map(([name]) => String(name));
+    return `(SELECT json_group_array(json_array(${columns.join(", ")})) FROM ${table} WHERE ${subject} = ?1)`;
+  });
+  return `SELECT json_array(${rows.join(", ")})`;
 }
 
 /** Null: there is no such record. */
