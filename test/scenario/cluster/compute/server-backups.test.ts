@@ -169,6 +169,8 @@ describe("the rotation", () => {
     await made({ name: "weekly", backup_type: "weekly" });
     const casts = world.casts.length;
     const reply = await backup({ rotation: 0 }, { version: 44 });
+    const [action] = world.store.actions.list(server.uuid);
+    expect(action).toMatchObject({ action: "createBackup", message: null, finishTime: expect.any(Number) });
     expect([reply.status, reply.body, reply.headers.location]).toEqual([202, "", undefined]);
     expect(await names()).toEqual(["weekly"]);
     expect(world.casts).toHaveLength(casts);
