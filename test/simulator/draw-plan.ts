@@ -37,6 +37,10 @@ const WEIGHTS: Readonly<Record<Exclude<StepKind, typeof BESIDES>, number>> = {
   "kill-ironic-agent": 3,
   node: 3,
   "ironic-fault": 3,
+  "control-move": 5,
+  "save-image": 3,
+  restore: 3,
+  "reset-state": 1,
 };
 
 /** What a cloud may have of upstream's defects and still come to rest as it should. */
@@ -60,6 +64,9 @@ const GENTLE: readonly StepKind[] = [
   "trouble",
   "create-bare-metal",
   "act-bare-metal",
+  "control-move",
+  "save-image",
+  "restore",
 ];
 
 /** Names of what may be left out or asked for: `compute-cluster`'s users meet rare combinations where common things are absent. */

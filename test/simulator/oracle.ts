@@ -35,6 +35,8 @@ export async function judgeAtRest(
   const ironic = cluster.ironic.all.map(({ name }) => name);
   const { confirmWindow = 0 } = cluster.plan.deployment;
   const powerLoss = cluster.plan.steps.some(({ kind }) => kind === "machine");
+  const resets = witness.asked.filter(({ what, outcome }) => what === "os-resetState" && outcome !== "refused");
+  const reset = new Set(resets.map(({ server }) => server));
   const found = [
     ...breaches("nothing is stuck", notAtRest(snapshot)),
     ...breaches("every host serves", missingServices(snapshot, [...hosts, ...ironic])),
@@ -42,9 +44,9 @@ export async function judgeAtRest(
     ...breaches("promises are kept", [
       ...brokenPromises(snapshot, witness.asked, { nobodyDies: !cluster.plan.deployment.repairs }),
       ...wrongFlavors(snapshot, witness.asked),
-      ...wrongStates(snapshot, { powerLoss, confirms: confirmWindow > 0 }),
+      ...wrongStates(snapshot, { powerLoss, confirms: confirmWindow > 0, reset }),
     ]),
-    ...breaches("guests are where they belong", wrongGuests(snapshot, { powerLoss })),
+    ...breaches("guests are where they belong", wrongGuests(snapshot, { powerLoss, reset })),
     ...breaches("allocations are right", wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled })),
     ...breaches("providers are there", wrongProviders(snapshot, hosts)),
     ...breaches("nodes of Ironic are there", wrongNodes(snapshot, cluster.nodes)),

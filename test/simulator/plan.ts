@@ -34,6 +34,10 @@ export const STEP_KINDS = [
   "kill-ironic-agent",
   "node",
   "ironic-fault",
+  "control-move",
+  "save-image",
+  "restore",
+  "reset-state",
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 

@@ -14,12 +14,14 @@ import { impostor } from "./impostors.js";
 import { Journal } from "./journal.js";
 import { labelServer } from "./labels.js";
 import { disturbClocks, losePower, troubleDisk } from "./machine-trouble.js";
+import { controlMove } from "./move-control.js";
 import { disturbMessages, partition } from "./network-trouble.js";
 import { changeAggregate, deleteService, evacuateOne, fence, forceUp, setStatus } from "./operator.js";
 import { type Breach, judgeHistories, judgeSteps } from "./oracle.js";
 import type { Plan, StepKind } from "./plan.js";
 import { auditAndApply, heal } from "./repairs.js";
 import { retireHost } from "./retirement.js";
+import { resetState, restoreServer, saveImage } from "./second-thoughts.js";
 import { settle } from "./settle.js";
 import { SimulatedCluster } from "./simulated-cluster.js";
 import { actOnServer, createServer, deleteAny } from "./tenant.js";
@@ -78,6 +80,10 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   "kill-ironic-agent": killIronicAgent,
   node: disturbNode,
   "ironic-fault": disturbIronic,
+  "control-move": controlMove,
+  "save-image": saveImage,
+  restore: restoreServer,
+  "reset-state": resetState,
 };
 
 /** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */

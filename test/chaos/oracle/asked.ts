@@ -36,6 +36,11 @@ export function askedOf(sent: Sent, told: Told | null): Asked | null {
     const flavor = field(field(sent.body, "server"), "flavorRef");
     return typeof server === "string" ? { what: "create", server, outcome, requestId, flavor: String(flavor) } : null;
   }
+  const [, moving, control] = /^\/servers\/([0-9a-f-]{36})\/migrations\/\d+(\/action)?$/.exec(sent.path) ?? [];
+  if (moving !== undefined && sent.method !== "GET") {
+    const what = control === undefined ? "live_migration_cancel" : "live_migration_force_complete";
+    return { what, server: moving, outcome, requestId, flavor: null };
+  }
   const [, server = "", rest = ""] = /^\/servers\/([0-9a-f-]{36})(\/action)?$/.exec(sent.path) ?? [];
   if (server === "") {
     return null;

@@ -57,6 +57,9 @@ function after(
       return { now: succeeded ? now : new Set([...now, ...(before ?? [])]), before: null };
     case "revertResize":
       return { now: succeeded ? (before ?? now) : new Set([...now, ...(before ?? [])]), before: null };
+    case "createImage":
+    case "createBackup":
+      return { now, before };
     default:
       // An evacuation, say, ends the move.
       return { now: new Set([...now, ...(before ?? [])]), before };

@@ -18,16 +18,19 @@ const POWER: Partial<Readonly<Record<VmState, readonly PowerState[]>>> = {
 
 /**
  * Every server has its guest, on its host, as its state says; and nobody else has one of it (spec 9.1). `powerLoss`: a rescued guest
- * may be shut off, since nobody looks after its power (as Nova's `_sync_instance_power_state`).
+ * may be shut off, since nobody looks after its power (as Nova's `_sync_instance_power_state`). `reset`: of servers whose state an
+ * operator has set nobody knows what their guests do, nor whether there is one.
  */
 export function wrongGuests(
   snapshot: Snapshot,
-  { powerLoss = false }: { readonly powerLoss?: boolean } = {},
+  { powerLoss = false, reset = new Set() }: { readonly powerLoss?: boolean; readonly reset?: ReadonlySet<string> } = {},
 ): Violation[] {
   const { store, guests } = snapshot;
   const expected = powerLoss ? { ...POWER, rescued: [running, shutdown] } : POWER;
   const strays = guests.flatMap((guest) => strayGuest(snapshot, guest));
-  const libvirts = store.instances.list({ deleted: false }).filter(({ flavor }) => !isMetal(flavor));
+  const libvirts = store.instances
+    .list({ deleted: false })
+    .filter(({ uuid, flavor }) => !(isMetal(flavor) || reset.has(uuid)));
   const wrong = libvirts.flatMap((instance) =>
     wrongGuest(
       instance,
@@ -54,7 +57,8 @@ function powersOf(
   return powers && [...powers, ...(UNHEEDED[vmState] ?? []).filter((power) => left.includes(power))];
 }
 
-const KEEPS_POWER = /^(lock|unlock|createImage|live-migration)$/;
+const KEEPS_POWER =
+  /^(lock|unlock|createImage|createBackup|live-migration|live_migration_cancel|live_migration_force_complete)$/;
 
 const LEFT: Readonly<Record<string, PowerState>> = {
   pause: paused,

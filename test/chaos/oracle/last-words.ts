@@ -25,7 +25,11 @@ const LEAVES: Readonly<Record<string, readonly VmState[]>> = {
   revertResize: ["active", "stopped"],
   "live-migration": ["active", "paused"],
   evacuate: ["active", "stopped"],
+  restore: ["active"],
 };
+
+/** What is done beside all else: it leaves a server as it finds it. */
+const BESIDES = /^(lock|unlock|createImage|createBackup|live_migration_cancel|live_migration_force_complete)$/;
 
 /** The event with which an action ends where it has several; of others any. */
 const LAST_EVENT: Readonly<Record<string, string>> = {
@@ -51,15 +55,21 @@ export function endedWell({ actions }: Store, { id, action, message }: InstanceA
  * A server is in the state in which its last action has left it, when that has ended well, or in error with a fault that tells why:
  * a build that was given up ends well, too. `powerLoss`: a guest may have stopped by itself since, and its agent may have found that
  * it cannot help. `confirms`: agents confirm resizes by themselves (`resize_confirm_window`), which is no action of the server's.
+ * `reset`: servers whose state an operator has set, which is no action either.
  */
 export function wrongStates(
   { store }: Snapshot,
-  { powerLoss = false, confirms = false }: { readonly powerLoss?: boolean; readonly confirms?: boolean } = {},
+  {
+    powerLoss = false,
+    confirms = false,
+    reset = new Set(),
+  }: { readonly powerLoss?: boolean; readonly confirms?: boolean; readonly reset?: ReadonlySet<string> } = {},
 ): readonly Violation[] {
   return store.instances.list({ deleted: false }).flatMap(({ uuid, vmState, taskState }) => {
-    const last = store.actions.list(uuid).find(({ action }) => action !== "lock" && action !== "unlock");
+    const last = store.actions.list(uuid).find(({ action }) => !BESIDES.test(action));
     const expected = last && endedWell(store, last) ? LEAVES[last.action] : undefined;
-    if (last === undefined || expected === undefined || taskState !== null || expected.includes(vmState)) {
+    const isAsLeft = expected === undefined || expected.includes(vmState) || reset.has(uuid);
+    if (last === undefined || isAsLeft || taskState !== null) {
       return [];
     }
     const excused = powerLoss && (vmState === "stopped" || vmState === "error");

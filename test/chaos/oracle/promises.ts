@@ -1,6 +1,7 @@
 import type { InstanceAction } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Asked } from "./asked.js";
+import { endedWell } from "./last-words.js";
 import type { Snapshot } from "./snapshot.js";
 
 /**
@@ -13,8 +14,25 @@ export function brokenPromises(
   asked: readonly Asked[],
   { nobodyDies = false }: { readonly nobodyDies?: boolean } = {},
 ): readonly Violation[] {
-  const condemned = new Set(asked.filter(isDelete).map(({ server }) => server));
+  const condemned = condemnedIn(store, asked);
   return [...lostServers(store, asked, condemned), ...asked.flatMap((one) => brokenAction(store, one, nobodyDies))];
+}
+
+/** A server that was deleted, and is then well restored, is none, unless another delete may have come after that. */
+function condemnedIn(store: Snapshot["store"], asked: readonly Asked[]): ReadonlySet<string> {
+  const condemned = new Set<string>();
+  for (const one of asked) {
+    if (isDelete(one)) {
+      condemned.add(one.server);
+    } else if (one.what === "restore" && one.outcome === "done") {
+      const action = store.actions.get(one.server, one.requestId ?? "");
+      if (action !== null && endedWell(store, action)) {
+        condemned.delete(one.server);
+      }
+    }
+  }
+  const unknown = asked.filter((one) => isDelete(one) && one.outcome === "unknown");
+  return new Set([...condemned, ...unknown.map(({ server }) => server)]);
 }
 
 /** A delete that was refused is none; of one that was never answered nobody knows. */
@@ -49,7 +67,7 @@ function brokenAction(
   { what, server, outcome, requestId }: Asked,
   ends: boolean,
 ): readonly Violation[] {
-  if (requestId === null || what === "create") {
+  if (requestId === null || what === "create" || what === "os-resetState") {
     return [];
   }
   const action = store.actions.get(server, requestId);

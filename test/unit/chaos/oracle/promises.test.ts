@@ -52,6 +52,28 @@ describe("a server that was acknowledged", () => {
   });
 });
 
+describe("a server that was deleted, and then restored", () => {
+  const restore = asked("restore", { requestId: "req-restore" });
+  it.each([
+    ["is there from then on", "Success", [asked("delete"), restore], true],
+    ["may be deleted where that failed", "Error", [asked("delete"), restore], false],
+    ["may be deleted again", "Success", [asked("delete"), restore, asked("delete")], false],
+    [
+      "may be deleted by a request without an answer",
+      "Success",
+      [asked("delete", { outcome: "unknown" }), restore],
+      false,
+    ],
+  ] as const)("%s", async (_name, result, requests, isBroken) => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER);
+    act(store, "restore", "req-restore", result);
+    store.instances.destroy(SERVER);
+    const found = brokenPromises(snapshotOf(store), requests).map(({ what }) => what);
+    expect(found.some((what) => what.includes("nobody asked"))).toBe(isBroken);
+  });
+});
+
 describe("an action", () => {
   it.each([
     ["was acknowledged, and has ended", "done", "Success", null],
@@ -78,6 +100,7 @@ describe("an action", () => {
     ["stop", "active", [expect.objectContaining({ what: "its stop of req-1 ended well, and it is active" })]],
     ["live-migration", "paused", []],
     ["lock", "error", []],
+    ["createBackup", "error", []],
   ] as const)("%s that ended well may leave a server %s", async (action, vmState, expected) => {
     const { store } = await memoryStore();
     addInstance(store, SERVER, { vmState, taskState: null });
@@ -113,6 +136,23 @@ describe("an action", () => {
     expect(wrongStates(snapshotOf(store))).toHaveLength(1);
     act(store, "pause", "req-3");
     expect(wrongStates(snapshotOf(store), { confirms: true })).toHaveLength(1);
+  });
+
+  it("says nothing of a server whose state an operator has set", async () => {
+    const { store } = await memoryStore();
+    addInstance(store, SERVER, { vmState: "error", taskState: null });
+    act(store, "start", "req-1");
+    expect(wrongStates(snapshotOf(store), { reset: new Set([SERVER]) })).toEqual([]);
+    expect(wrongStates(snapshotOf(store), { reset: new Set([uuidOf(2)]) })).toHaveLength(1);
+  });
+
+  it.each([
+    ["DELETE", "migrations/7", "live_migration_cancel"],
+    ["POST", "migrations/7/action", "live_migration_force_complete"],
+    ["GET", "migrations/7", undefined],
+  ])("%s %s is %s", (method, path, what) => {
+    const told = { status: 202, body: {}, requestId: "req-1" };
+    expect(askedOf({ method, path: `/servers/${SERVER}/${path}` }, told)?.what).toBe(what);
   });
 
   it("tells by a fault why a server is in error, although it ended well", async () => {

@@ -1,0 +1,49 @@
+import { act, type Stage } from "./actors.js";
+import type { Json } from "./client.js";
+import { allServers, choose } from "./tenant.js";
+
+/** Somebody keeps what a server has on its disk, once, or as the last one of its backups. */
+export async function saveImage(stage: Stage): Promise<void> {
+  const { dice } = stage;
+  const keeps = ({ status }: Json) => SAVED.includes(String(status)) || dice.chance(0.1);
+  const server = choose(stage, (await allServers(stage)).filter(keeps));
+  if (server !== undefined) {
+    const name = `image-${dice.between(1, 99)}`;
+    const backup = { name, backup_type: "daily", rotation: dice.between(0, 2) };
+    const body = dice.chance(0.6) ? { createImage: { name } } : { createBackup: backup };
+    await actOn(stage, "save image", String(server.id), body);
+  }
+}
+
+const SAVED = ["ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"];
+
+/** Somebody wants to have a server back that he has deleted; where deletes take a while (`reclaim_instance_interval`), he may. */
+export async function restoreServer(stage: Stage): Promise<void> {
+  const { dice, journal } = stage;
+  const server = dice.pick([...journal.deleted].slice(-4));
+  if (server !== undefined && (await actOn(stage, "restore", server, { restore: null })) === 202) {
+    journal.deleted.delete(server);
+  }
+}
+
+/**
+ * An operator says that a server in error is well again, or that one is in error, so that its user may rebuild it. Only of one on a
+ * host that nothing is done to: what becomes of anything else is nobody's promise.
+ */
+export async function resetState(stage: Stage): Promise<void> {
+  const idle = (await allServers(stage)).filter(
+    (server) =>
+      (server["OS-EXT-STS:task_state"] as unknown) === null &&
+      (server["OS-EXT-SRV-ATTR:host"] as unknown) !== null &&
+      ["ACTIVE", "ERROR"].includes(String(server.status)),
+  );
+  const server = choose(stage, idle);
+  if (server !== undefined) {
+    const state = String(server.status) === "ERROR" ? "active" : "error";
+    await actOn(stage, "reset state", String(server.id), { "os-resetState": { state } });
+  }
+}
+
+function actOn(stage: Stage, name: string, server: string, body: object): Promise<number> {
+  return act(stage, name, { method: "POST", path: `/servers/${server}/action`, body }, server);
+}
