@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RealNova } from "../peers/real-nova/real-nova.js";
 import { eventually } from "../process/support/cloud.js";
@@ -20,12 +21,13 @@ export abstract class BenchComputes {
     this.nova = nova;
   }
 
-  /** Starts them, and waits until each is up and has an inventory. */
-  async start(hosts: readonly string[]): Promise<void> {
+  /** Starts them, and waits until each is up. @returns milliseconds from the first one's start until all have an inventory */
+  async start(hosts: readonly string[]): Promise<number> {
     this.#hosts = hosts;
     await this.prepare(hosts);
-    await this.launch(hosts);
+    const [began, inventories] = await Promise.all([this.launch(hosts), this.#haveInventories(hosts)]);
     await this.#areUp(hosts);
+    return inventories - began;
   }
 
   /** Starts hosts that were stopped. */
@@ -44,26 +46,30 @@ export abstract class BenchComputes {
 
   abstract pids(): Promise<readonly number[]>;
   abstract stop(hosts: readonly string[]): Promise<void>;
-  protected abstract launch(hosts: readonly string[]): Promise<void>;
+  /** @returns when the first was started; milliseconds as of `Date.now` */
+  protected abstract launch(hosts: readonly string[]): Promise<number>;
   protected abstract prepare(hosts: readonly string[]): Promise<void>;
+
+  /** A service has its record before its node has an inventory. @returns when it was seen */
+  async #haveInventories(hosts: readonly string[]): Promise<number> {
+    await eventually(
+      async () => {
+        const { body } = await this.nova.placement("GET", "/resource_providers?resources=VCPU:1");
+        return new Set(Object.values(body.resource_providers ?? {}).map(({ name }) => String(name)));
+      },
+      (names) => hosts.every((host) => names.has(host)),
+    );
+    return Date.now();
+  }
 
   async #areUp(hosts: readonly string[]): Promise<void> {
     await eventually(
       async () => {
-        const [services, providers] = await Promise.all([
-          this.nova.compute("GET", "/os-services?binary=nova-compute"),
-          this.nova.placement("GET", "/resource_providers?resources=VCPU:1"),
-        ]);
-        return {
-          up: Object.values(services.body.services ?? {}).filter(({ state }) => String(state) === "up"),
-          providers: Object.values(providers.body.resource_providers ?? {}),
-        };
+        const { body } = await this.nova.compute("GET", "/os-services?binary=nova-compute");
+        const up = Object.values(body.services ?? {}).filter(({ state }) => String(state) === "up");
+        return new Set(up.map(({ host }) => String(host)));
       },
-      ({ up, providers }) =>
-        hosts.every(
-          (host) =>
-            up.some((each) => String(each.host) === host) && providers.some(({ name }) => String(name) === host),
-        ),
+      (up) => hosts.every((host) => up.has(host)),
     );
   }
 }
@@ -71,11 +77,18 @@ export abstract class BenchComputes {
 /** Agents, with a configuration of their own on the disk before they start. */
 abstract class Ours extends BenchComputes {
   protected readonly files = new Map<string, string>();
+  readonly #more: string;
+
+  /** @param more is added to each configuration */
+  constructor(nova: RealNova, more = "") {
+    super(nova);
+    this.#more = more;
+  }
 
   protected async prepare(hosts: readonly string[]): Promise<void> {
     for (const host of hosts) {
       const uri = `fake-libvirt://${this.nova.hypervisor(host)}`;
-      const more = `[fake_libvirt]\nconnection_uri = ${uri}\n${ROOM}`;
+      const more = `${this.#more}[fake_libvirt]\nconnection_uri = ${uri}\n${ROOM}`;
       this.files.set(host, await this.nova.plane.writeComputeConfig(host, "fake-libvirt", more));
     }
   }
@@ -97,13 +110,15 @@ export class OurProcesses extends Ours {
     }
   }
 
-  protected async launch(hosts: readonly string[]): Promise<void> {
+  protected async launch(hosts: readonly string[]): Promise<number> {
+    const began = Date.now();
     const started = hosts.map((host) => {
       const program = new Program("compute-agent", ["--config-file", this.files.get(host) ?? ""]);
       this.#programs.set(host, program);
       return program.printed(/\bis serving\b/);
     });
     await Promise.all(started);
+    return began;
   }
 }
 
@@ -124,12 +139,14 @@ export class OurComputes extends Ours {
     this.#process = null;
   }
 
-  protected async launch(hosts: readonly string[]): Promise<void> {
+  protected async launch(hosts: readonly string[]): Promise<number> {
     const program = fileURLToPath(new URL("./nova-hosts.js", import.meta.url));
     const files = hosts.map((host) => this.files.get(host) ?? "");
+    const began = Date.now();
     const child = spawn(process.execPath, [program, ...files], { stdio: ["ignore", "pipe", "inherit"] });
     this.#process = child;
     await once(child.stdout, "data");
+    return began;
   }
 }
 
@@ -149,8 +166,11 @@ export class RealComputes extends BenchComputes {
 
   protected async prepare(): Promise<void> {}
 
-  protected async launch(hosts: readonly string[]): Promise<void> {
+  /** The script that starts one writes its configuration before. */
+  protected async launch(hosts: readonly string[]): Promise<number> {
     this.#hosts = [...this.#hosts, ...hosts];
     await Promise.all(hosts.map((host) => this.nova.spawnCompute(host)));
+    const started = hosts.map((host) => stat(join(this.nova.plane.state, "run", `compute-${host}.pid`)));
+    return Math.min(...(await Promise.all(started)).map(({ mtimeMs }) => mtimeMs));
   }
 }

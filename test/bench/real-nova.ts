@@ -2,7 +2,8 @@
  * `npm run bench:real-nova`: our agents and real nova-computes (nova's fake driver), one after the other under one real Nova: how
  * long they take to start, their memory, how long fifty servers take over three hosts, and what they ask of the conductor.
  * All of it is measured in the same run; what counts is the ratio. Needs what `test/peers/real-nova` needs. By default 20 hosts and
- * 50 servers, for which the aims beside the figures are; fewer of everything: `--runs 1 --hosts 4 --servers 12`.
+ * 50 servers, for which the aims beside the figures are; fewer of everything: `--runs 1 --hosts 4 --servers 12
+ * --fleet 10`.
  */
 import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
@@ -20,13 +21,17 @@ const { values } = parseArgs({
     runs: { type: "string", default: "3" },
     hosts: { type: "string", default: "20" },
     servers: { type: "string", default: "50" },
+    fleet: { type: "string", default: "100" },
   },
 });
 const RUNS = Number(values.runs);
 const MANY = Number(values.hosts);
 const SERVERS = Number(values.servers);
+const FLEET = Number(values.fleet);
 /** Milliseconds of the periodic tasks that are watched. */
 const IDLE = 60_000;
+/** Milliseconds of heartbeats that are counted. */
+const BEATING = 30_000;
 
 interface Row {
   readonly what: string;
@@ -53,6 +58,12 @@ function compare(what: string, ours: number, real: number, { digits = 2, aim }: 
     aim: said,
   });
   print(`${what}: ${ours.toFixed(digits)}, ${real.toFixed(digits)}${said === "" ? "" : ` (aim ${said})`}`);
+}
+
+/** What no real nova-compute does. */
+function alone(what: string, ours: number): void {
+  rows.push({ what, ours: ours.toFixed(1), real: "", ratio: "", aim: "" });
+  print(`${what}: ${ours.toFixed(1)}`);
 }
 
 interface Comparison {
@@ -94,9 +105,9 @@ interface Start {
   readonly usage: Usage;
 }
 
-/** From nothing until all are up, with inventory; then they are gone again. */
+/** From nothing until all have an inventory; then they are gone again. */
 async function start(computes: BenchComputes, hosts: readonly string[]): Promise<Start> {
-  const taken = await seconds(() => computes.start(hosts));
+  const taken = (await computes.start(hosts)) / 1000;
   // The first pass is over by then.
   await pause(3_000);
   const usage = await usageOf(await computes.pids());
@@ -113,7 +124,7 @@ async function starts(ours: BenchComputes, ourProcesses: BenchComputes, real: Be
   }
   const middle = (found: readonly Start[], pick: (each: Start) => number) => median(found.map(pick));
   compare(
-    "one: exec to service up and inventory (s)",
+    "one: from its start to its inventory in Placement (s)",
     middle(one.ours, (each) => each.seconds),
     middle(one.real, (each) => each.seconds),
     { aim: { most: 0.5 } },
@@ -128,12 +139,12 @@ async function starts(ours: BenchComputes, ourProcesses: BenchComputes, real: Be
   const apart = await start(ourProcesses, names("p", MANY));
   const theirs = await start(real, names("n", MANY));
   const forTwenty = (most: number) => ({ aim: of(MANY, 20, { most }) });
-  compare(`${MANY} in one process: until all are up (s)`, together.seconds, theirs.seconds, forTwenty(3));
+  compare(`${MANY} in one process: until all have an inventory (s)`, together.seconds, theirs.seconds, forTwenty(3));
   compare(`${MANY} in one process: memory (MB)`, together.usage.memory, theirs.usage.memory, {
     digits: 0,
     ...forTwenty(150),
   });
-  compare(`${MANY} processes: until all are up (s)`, apart.seconds, theirs.seconds, forTwenty(8));
+  compare(`${MANY} processes: until all have an inventory (s)`, apart.seconds, theirs.seconds, forTwenty(8));
   compare(`${MANY} processes: memory (MB)`, apart.usage.memory, theirs.usage.memory, { digits: 0 });
 }
 
@@ -172,6 +183,25 @@ async function fifty(nova: RealNova, computes: BenchComputes): Promise<Servers> 
     conductor: after.conductor - before.conductor,
     deletes,
   };
+}
+
+/** A fleet of which each host beats once a second: as many saves as of ten times as many hosts with nova-compute's interval. */
+async function beats(nova: RealNova, hosts: number): Promise<void> {
+  const computes = new OurComputes(nova, "[DEFAULT]\nreport_interval = 1\n");
+  await computes.start(Array.from({ length: hosts }, (_, index) => `beat${index}`));
+  const saved = async () => {
+    const [sum] = await nova.plane.rows("select sum(report_count) from nova_cell1.services where host like 'beat%'");
+    return Number(sum);
+  };
+  const conductor = async () => (await usageOf(await groupMembers([await nova.processOf("nova-conductor")]))).cpu;
+  const used = async () => (await usageOf(await computes.pids())).cpu;
+  const before = { saved: await saved(), conductor: await conductor(), used: await used() };
+  const taken = await seconds(() => pause(BEATING));
+  const counted = (await saved()) - before.saved;
+  alone(`${hosts} hosts that beat each second: saves a second`, counted / taken);
+  alone("processor of the conductor a save (ms)", (((await conductor()) - before.conductor) / counted) * 1000);
+  alone("processor of the agents a save (ms)", (((await used()) - before.used) / counted) * 1000);
+  await computes.stop([]);
 }
 
 type Calls = Readonly<Record<string, number>>;
@@ -235,6 +265,7 @@ try {
   const ourCalls = await callsOf(nova, ourProcesses, recorded);
   const realCalls = await callsOf(nova, real, recorded);
   await recorded.stop();
+  await beats(nova, FLEET);
   for (const [phase, count] of Object.entries(ourCalls)) {
     const what = phase.endsWith("(ms)") ? phase : `conductor calls: ${phase}`;
     compare(what, count, realCalls[phase] ?? 0, { digits: 0, aim: CALL_AIMS[phase] });
