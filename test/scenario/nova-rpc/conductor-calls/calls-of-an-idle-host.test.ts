@@ -1,0 +1,55 @@
+import { expect, onTestFinished, test } from "vitest";
+import { callsOf, hostsByQueue } from "../../../fixtures/conductor-calls.js";
+import { VirtualCloud } from "../../../fixtures/virtual-cloud.js";
+
+/** Nova-compute makes 13 calls when it starts. Ours looks for what an agent of the host may have left half done, too. */
+const START = [
+  "ping",
+  "Service.get_minimum_version",
+  "Service.get_minimum_version",
+  "Service.get_by_host_and_binary",
+  "ComputeNodeList.get_all_by_uuids",
+  "ComputeNodeList.get_by_hypervisor",
+  "InstanceList.get_by_host",
+  // Evacuations from here, and to here.
+  "MigrationList.get_by_filters",
+  "MigrationList.get_by_filters",
+  // Moves: at a step of one, under way, confirmed.
+  "InstanceList.get_by_filters",
+  "MigrationList.get_by_filters",
+  "MigrationList.get_by_filters",
+  // Builds and unshelvings.
+  "InstanceList.get_by_filters",
+  "ComputeNodeList.get_all_by_host",
+  "ComputeNode.get_by_uuid",
+  "InstanceList.get_by_host_and_node",
+  "MigrationList.get_in_progress_and_error",
+];
+
+/** A pass of the tracker over one node; a nova-compute's asks four times. */
+const PASS = [
+  "ComputeNodeList.get_all_by_host",
+  "InstanceList.get_by_host_and_node",
+  "MigrationList.get_in_progress_and_error",
+];
+
+test("13 what a host that is known and has no servers asks of a Nova's conductor: at its start, and with each pass", async () => {
+  const complaints: string[] = [];
+  const complain = (what: string) => complaints.push(what);
+  const cloud = await VirtualCloud.open({ nova: { release: "2025.1", complain } });
+  onTestFinished(() => cloud.close());
+  const first = await cloud.agent("devstack1", { periodic: false });
+  first.runtime.kill();
+  await cloud.world.advance(70_000);
+  const during = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
+    const from = cloud.published.length;
+    await work();
+    const asked = callsOf(cloud.published.slice(from), hostsByQueue(cloud.published));
+    return asked.map((call) => call.replace("devstack1 ", ""));
+  };
+  expect(await during(() => cloud.agent("devstack1", { periodic: true }))).toEqual(START);
+  // Tasks begin at different times, so that hosts do not ask all at once.
+  const later = await during(() => cloud.world.advance(150_000));
+  expect(later.filter((call) => PASS.includes(call)).slice(0, PASS.length)).toEqual(PASS);
+  expect(complaints).toEqual([]);
+});
