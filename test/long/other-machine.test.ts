@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
-import { eventually } from "./support/cloud.js";
-import { Program } from "./support/program.js";
+import { eventually } from "../process/support/cloud.js";
+import { Program } from "../process/support/program.js";
 
 // An address and a port of this process's own stand for those of a machine; elsewhere than on Linux loopback has one address alone.
 const { pid } = process;

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Answer } from "./support/cloud.js";
-import { LocalCloud } from "./support/local-cloud.js";
-import { run } from "./support/new-driver.js";
-import { Program } from "./support/program.js";
+import type { Answer } from "../process/support/cloud.js";
+import { LocalCloud } from "../process/support/local-cloud.js";
+import { run } from "../process/support/new-driver.js";
+import { Program } from "../process/support/program.js";
 
 const FILE = `
 port: 0

@@ -2,9 +2,9 @@ import { access, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LocalCloud } from "./support/local-cloud.js";
-import { newDriver, run } from "./support/new-driver.js";
-import { Program } from "./support/program.js";
+import { LocalCloud } from "../process/support/local-cloud.js";
+import { newDriver, run } from "../process/support/new-driver.js";
+import { Program } from "../process/support/program.js";
 
 interface DrillRow {
   readonly operation: string;

@@ -1,8 +1,8 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LocalCloud } from "./support/local-cloud.js";
-import { Program } from "./support/program.js";
+import { LocalCloud } from "../process/support/local-cloud.js";
+import { Program } from "../process/support/program.js";
 
 const ORPHAN = "0f0f0f0f-0000-4000-8000-000000000001";
 const PROJECT = "11111111111111111111111111111111";

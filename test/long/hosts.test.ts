@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LocalCloud } from "./support/local-cloud.js";
-import { run } from "./support/new-driver.js";
-import { Operator } from "./support/operator.js";
-import { Program } from "./support/program.js";
+import { LocalCloud } from "../process/support/local-cloud.js";
+import { run } from "../process/support/new-driver.js";
+import { Operator } from "../process/support/operator.js";
+import { Program } from "../process/support/program.js";
 
 interface Row {
   readonly host: string;
