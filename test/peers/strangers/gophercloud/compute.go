@@ -28,6 +28,7 @@ func compute(c cloud) []step {
 	disk, public := 1, false
 	var flavor *flavors.Flavor
 	var aggregate *aggregates.Aggregate
+	var group *servergroups.ServerGroup
 	return []step{
 		{"flavor create", func() (err error) {
 			flavor, err = flavors.Create(client, flavors.CreateOpts{
@@ -138,7 +139,54 @@ func compute(c cloud) []step {
 		}},
 		{"aggregate delete", func() error { return aggregates.Delete(client, aggregate.ID).ExtractErr() }},
 		{"quota show", func() error { _, err := quotasets.Get(client, c.project).Extract(); return err }},
-		{"limits", func() error { _, err := limits.Get(client, nil).Extract(); return err }},
-		{"server group list", func() error { _, err := servergroups.List(client).AllPages(); return err }},
+		{"quota update", func() error {
+			changed, err := quotasets.Update(client, c.project, quotasets.UpdateOpts{
+				Instances: gophercloud.IntToPointer(17), ServerGroups: gophercloud.IntToPointer(5),
+			}).Extract()
+			if err != nil {
+				return err
+			}
+			return must("instances, groups", []int{changed.Instances, changed.ServerGroups}, []int{17, 5})
+		}},
+		{"quota detail", func() error {
+			detail, err := quotasets.GetDetail(client, c.project).Extract()
+			if err != nil {
+				return err
+			}
+			return must("limit of instances", detail.Instances.Limit, 17)
+		}},
+		{"limits", func() error {
+			found, err := limits.Get(client, nil).Extract()
+			if err != nil {
+				return err
+			}
+			return must("limit of instances", found.Absolute.MaxTotalInstances, 17)
+		}},
+		{"quota delete", func() error { return quotasets.Delete(client, c.project).Err }},
+		{"server group create", func() (err error) {
+			group, err = servergroups.Create(at(client, "2.64"), servergroups.CreateOpts{
+				Name: "gopher", Policy: "anti-affinity", Rules: &servergroups.Rules{MaxServerPerHost: 2},
+			}).Extract()
+			return err
+		}},
+		{"server group show", func() error {
+			found, err := servergroups.Get(at(client, "2.64"), group.ID).Extract()
+			if err != nil {
+				return err
+			}
+			return must("policy, rules", []interface{}{*found.Policy, found.Rules.MaxServerPerHost}, []interface{}{"anti-affinity", 2})
+		}},
+		{"server group list", func() error {
+			page, err := servergroups.List(client).AllPages()
+			if err != nil {
+				return err
+			}
+			found, err := servergroups.ExtractServerGroups(page)
+			if err != nil {
+				return err
+			}
+			return must("groups", len(found), 1)
+		}},
+		{"server group delete", func() error { return servergroups.Delete(client, group.ID).ExtractErr() }},
 	}
 }
