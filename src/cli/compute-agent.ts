@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { type AgentCommandOptions, agentCommand } from "./agent/options.js";
 import { endProcess } from "./ui/end-process.js";
 import { runProgram } from "./ui/run-program.js";
@@ -20,6 +21,16 @@ async function run(options: AgentCommandOptions): Promise<number> {
 
 /** What authors of drivers need is loaded only for them. */
 async function parse(): Promise<void> {
+  const [, , first, , line = ""] = process.argv;
+  if (first === "completion" || first === "complete") {
+    const { completionCommand, printCompletion } = await import("./completion/completion-command.js");
+    if (first === "complete") {
+      await printCompletion(line, wholeProgram);
+    } else {
+      await completionCommand("compute-agent").exitOverride().parseAsync(process.argv.slice(3), { from: "user" });
+    }
+    return;
+  }
   if (process.argv[2] === "driver") {
     const { driverCommand } = await import("./driver/command.js");
     await driverCommand().parseAsync(process.argv.slice(3), { from: "user" });
@@ -28,6 +39,15 @@ async function parse(): Promise<void> {
   await agentCommand(async (options) => {
     endProcess(await run(options), "compute-agent");
   }).parseAsync();
+}
+
+/** With the commands that are handed on. */
+async function wholeProgram(): Promise<Command> {
+  const { completionCommand } = await import("./completion/completion-command.js");
+  const { driverCommand } = await import("./driver/command.js");
+  return agentCommand(async () => undefined)
+    .addCommand(driverCommand().name("driver"))
+    .addCommand(completionCommand("compute-agent"));
 }
 
 void runProgram("compute-agent", parse);

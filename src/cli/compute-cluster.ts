@@ -28,11 +28,22 @@ const COMMANDS = {
   placement: async () => (await import("./cluster/placement.js")).placementCommand(),
   tls: async () => (await import("./cluster/tls/tls-command.js")).tlsCommand(),
   join: async () => (await import("./cluster/join.js")).joinCommand(),
+  completion: async () => (await import("./completion/completion-command.js")).completionCommand("compute-cluster"),
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;
 
 async function parse(): Promise<void> {
-  const [, , first] = process.argv;
+  const [, , first = "", , line = ""] = process.argv;
+  if (first === "complete") {
+    const { printCompletion } = await import("./completion/completion-command.js");
+    await printCompletion(line, programWith);
+    return;
+  }
+  await (await programWith(first)).parseAsync();
+}
+
+/** @param first what stands after the program's name: where it is no command, all of them are there */
+async function programWith(first: string): Promise<Command> {
   const asked = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
   const program = new Command("compute-cluster")
     .description("A devstack-like local cluster: embedded Placement, Compute API, Identity, conductor, and agents.")
@@ -42,7 +53,7 @@ async function parse(): Promise<void> {
   for (const load of asked === undefined ? Object.values(COMMANDS) : [COMMANDS[asked]]) {
     program.addCommand(inheriting(await load(), program));
   }
-  await program.parseAsync();
+  return program;
 }
 
 /** Subcommands of subcommands, too, end with this program's exit codes, and find their cluster by its name. */

@@ -10,7 +10,16 @@ import { LogFile, logStems } from "./log-file.js";
 import { LogSource } from "./log-source.js";
 
 /** Services of the control plane whose entries can be asked for alone. */
-const SERVICES = ["placement", "compute-api", "conductor", "scheduler", "identity", "image", "network", "ironic"];
+export const SERVICES = [
+  "placement",
+  "compute-api",
+  "conductor",
+  "scheduler",
+  "identity",
+  "image",
+  "network",
+  "ironic",
+];
 
 /** Nobody has a log of this name. */
 export class NoSuchLog extends Error {

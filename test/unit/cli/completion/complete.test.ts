@@ -1,0 +1,53 @@
+import { Command } from "commander";
+import { expect, it } from "vitest";
+import { faultCommand } from "../../../../src/cli/cluster/fault.js";
+import { hostCommand } from "../../../../src/cli/cluster/host/host-command.js";
+import { scenarioCommand } from "../../../../src/cli/cluster/scenario/scenario-command.js";
+import { upCommand } from "../../../../src/cli/cluster/up.js";
+import { type Completion, complete } from "../../../../src/cli/completion/complete.js";
+import { lineWords } from "../../../../src/cli/completion/line-words.js";
+
+const PROGRAM = new Command("compute-cluster");
+for (const command of [upCommand(), hostCommand(), faultCommand(), scenarioCommand()]) {
+  PROGRAM.addCommand(command);
+}
+PROGRAM.command("secret", { hidden: true });
+
+/** What can stand at the end of the line; each kind has one value, which says for which options it was asked. */
+function at(line: string): Promise<Completion> {
+  const values = async (kind: string, options: ReadonlyMap<string, string>) => [
+    [kind, ...options.values()].join(" of "),
+  ];
+  return complete(PROGRAM, lineWords(line).slice(1), values);
+}
+const names = async (line: string) => (await at(line)).candidates.map(({ value }) => value);
+
+it("commands, their commands and their options are those of the table", async () => {
+  expect(await names("compute-cluster ")).toEqual(["up", "host", "fault", "scenario"]);
+  expect(await names("compute-cluster host st")).toEqual(["start", "stop"]);
+  expect(await names("compute-cluster up --host")).toEqual(["--hosts", "--hosts-per-process"]);
+  expect(await names("compute-cluster host kill a --")).toEqual(["--state-dir", "--all", "--json", "--help"]);
+  expect(await names("compute-cluster nonsense ")).toEqual(expect.arrayContaining(["--help"]));
+});
+
+it("values are the choices of an option, or names that there are", async () => {
+  expect(await names("compute-cluster up --log-format ")).toEqual(["pretty", "json"]);
+  expect(await names("compute-cluster up --log-format j")).toEqual(["json"]);
+  expect(await at("compute-cluster up --scenario ")).toEqual({
+    candidates: [{ value: "scenario", about: "scenario" }],
+    paths: true,
+  });
+  expect(await names("compute-cluster host kill --state-dir '/a b' ")).toEqual(["host of /a b"]);
+  expect(await names("compute-cluster host kill h1 h2 ")).toEqual(["host"]);
+  expect(await names("compute-cluster fault set h1 ")).toEqual(["fault point"]);
+  expect(await names("compute-cluster fault --state-dir=/x set h1 p=fail q")).toEqual([]);
+  expect(await names("compute-cluster scenario run ")).toEqual(["scenario"]);
+  expect(await names("compute-cluster scenario run x --into ")).toEqual(["cluster"]);
+  expect((await at("compute-cluster up --file ")).paths).toBe(true);
+});
+
+it("a line is read as a shell reads it", () => {
+  expect(lineWords("a 'b c'\\ d \"e\"f ")).toEqual(["a", "b c d", "ef", ""]);
+  expect(lineWords("a 'unfinished wo")).toEqual(["a", "unfinished wo"]);
+  expect(lineWords("")).toEqual([""]);
+});
