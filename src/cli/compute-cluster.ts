@@ -22,6 +22,7 @@ const COMMANDS = {
   drill: async () => (await import("./cluster/drill/drill-command.js")).drillCommand(),
   fault: async () => (await import("./cluster/fault.js")).faultCommand(),
   db: async () => (await import("./cluster/db.js")).dbCommand(),
+  doctor: async () => (await import("./cluster/doctor/doctor-command.js")).doctorCommand(),
   audit: async () => (await import("./cluster/audit.js")).auditCommand(),
   apply: async () => (await import("./cluster/apply.js")).applyCommand(),
   manage: async () => (await import("./cluster/manage.js")).manageCommand(),

@@ -46,14 +46,7 @@ it("bash completes commands, options, choices, and the names that there are", as
       "compute-cluster up --scenario stale",
       "compute-cluster fault set x driver.spaw",
     ),
-  ).toEqual([
-    "status",
-    "--reclaim-instance-interval",
-    "ci-7",
-    "rack1",
-    "stale-evacuation",
-    "driver.spawn=",
-  ]);
+  ).toEqual(["status", "--reclaim-instance-interval", "ci-7", "rack1", "stale-evacuation", "driver.spawn="]);
   expect(await completed("compute-agent", "compute-agent dri", "compute-agent --log-format j")).toEqual([
     "driver",
     "json",

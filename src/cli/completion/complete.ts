@@ -13,7 +13,7 @@ export type ValueKind =
   | "file"
   | "folder";
 
-export interface Candidate {
+interface Candidate {
   readonly value: string;
   /** What a person reads beside it. */
   readonly about: string;

@@ -1,0 +1,66 @@
+import { Command } from "commander";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { type Column, renderTable } from "../../ui/table.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { version } from "../../ui/version.js";
+import { clusterState } from "../cluster-state.js";
+import { knownClusters } from "../place.js";
+import { checkClients, printedBy } from "./clients.js";
+import type { Finding } from "./finding.js";
+import { checkClusters, ourProcesses } from "./leftovers.js";
+import { checkDatabase, checkDisk, checkNode, checkPorts } from "./machine.js";
+
+export function doctorCommand(): Command {
+  return new Command("doctor")
+    .summary("look whether a cluster can work on this machine, and what clusters have left")
+    .description(
+      "Looks at Node, the database's binary, default ports, the disk, clusters that were started on this machine and processes of " +
+        "killed ones, and the clients that there are. Changes nothing.",
+    )
+    .option("--state-dir <dir>", "where a cluster would be kept", DEFAULT_STATE_DIR)
+    .option("--json", "as JSON")
+    .addHelpText("after", "\nExit codes: 0 nothing keeps a cluster from working; 1 something does.")
+    .action(async ({ stateDir: given, json }: { readonly stateDir: string; readonly json?: true }) => {
+      const terminal = createTerminal();
+      const findings = await examine(given);
+      if (json === true) {
+        terminal.print(JSON.stringify({ version: version(), findings }, null, 2));
+      } else {
+        terminal.print(`compute-agent ${version()}\n${renderTable(COLUMNS, findings, terminal.columns)}`);
+      }
+      process.exitCode = findings.some(({ verdict }) => verdict === "problem") ? ExitCode.failure : ExitCode.ok;
+    });
+}
+
+async function examine(given: string): Promise<readonly Finding[]> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    const roots = await knownClusters().roots();
+    const clusters = await Promise.all(roots.map((root) => clusterState(root, runtime)));
+    const [ours, clients, ports] = await Promise.all([
+      ourProcesses(),
+      checkClients(printedBy),
+      checkPorts(runtime.servers, clusters),
+    ]);
+    return [
+      await checkNode(process.version),
+      await checkDatabase(() => import("../../../cluster/database/database-file.js")),
+      ...ports,
+      await checkDisk(stateDir(given, process.cwd()).root),
+      ...checkClusters(clusters, ours),
+      ...clients,
+    ];
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+const COLUMNS: readonly Column<Finding>[] = [
+  { title: "What", value: ({ what }) => what, wraps: true },
+  { title: "", value: ({ verdict }) => verdict },
+  { title: "Found", value: ({ found }) => found, wraps: true },
+  { title: "What to do", value: ({ advice }) => advice ?? "", wraps: true },
+];

@@ -1,0 +1,99 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { ClusterState } from "../../../../../src/cli/cluster/cluster-state.js";
+import { checkClients } from "../../../../../src/cli/cluster/doctor/clients.js";
+import { checkClusters, ourProcesses } from "../../../../../src/cli/cluster/doctor/leftovers.js";
+import {
+  checkDatabase,
+  checkDisk,
+  checkNode,
+  checkPorts,
+  isInRange,
+} from "../../../../../src/cli/cluster/doctor/machine.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+
+const cluster = (more: Partial<ClusterState>): ClusterState => ({
+  name: "ci",
+  state: "stopped",
+  url: "http://127.0.0.1:8774",
+  pid: null,
+  stateDir: "/st/ci",
+  env: {},
+  ...more,
+});
+
+it("Node is judged by what the package says it needs", async () => {
+  const range = "^20.19.0 || ^22.12.0 || >=24.0.0";
+  const fits = (version: string) => isInRange(version, range);
+  expect(["v20.19.0", "v20.30.1", "v22.12.0", "v24.0.0", "v25.1.0"].map(fits)).toEqual(Array(5).fill(true));
+  expect(["v20.18.9", "v21.0.0", "v22.11.9", "v23.9.0", "v18.0.0"].map(fits)).toEqual(Array(5).fill(false));
+  expect(await checkNode("v18.1.0")).toMatchObject({ verdict: "problem", advice: expect.stringContaining("20.19.0") });
+  expect(await checkNode(process.version)).toMatchObject({ verdict: "ok" });
+});
+
+it("a binary that is missing and a disk that is full keep a cluster from working", async () => {
+  expect(await checkDatabase(() => import("libsql"))).toMatchObject({ verdict: "ok" });
+  const gone = () => Promise.reject(new Error("Cannot find module '@libsql/linux-x64-gnu'\nRequire stack:"));
+  expect(await checkDatabase(gone)).toMatchObject({
+    verdict: "problem",
+    found: expect.not.stringContaining("Require"),
+  });
+  expect(await checkDisk("/nowhere/at/all")).toMatchObject({ found: expect.stringMatching(/^\d+\.\d GiB free$/) });
+});
+
+it("a port that is taken is told with whose it is", async () => {
+  const world = createVirtualRuntime();
+  await world.servers.listen({ port: 8774, services: {} });
+  expect((await checkPorts(world.servers, [])).map(({ verdict }) => verdict)).toEqual(["warning", "ok"]);
+  const [taken] = await checkPorts(world.servers, [cluster({ state: "running" })]);
+  expect(taken).toMatchObject({ verdict: "info", found: "taken by the cluster of /st/ci" });
+});
+
+it("processes of a cluster whose control plane was killed are left over", async () => {
+  const proc = await mkdtemp(join(tmpdir(), "compute-agent-proc-"));
+  const add = async (pid: string, ...words: string[]) => {
+    await mkdir(join(proc, pid));
+    await writeFile(join(proc, pid, "cmdline"), words.join("\0"));
+  };
+  try {
+    await add("7", "node", "/x/dist/bin/compute-agent.js", "--host", "h1", "--state-dir", "/st/ci");
+    await add("8", "node", "/x/compute-cluster.js", "up");
+    await add("9", "vi", "compute-agent.conf", "--state-dir", "/st/ci");
+    await mkdir(join(proc, "self"));
+    const ours = await ourProcesses(proc);
+    expect(ours).toEqual([{ pid: 7, program: "compute-agent", stateDir: "/st/ci" }]);
+    expect(checkClusters([cluster({}), cluster({ state: "running" })], ours)).toMatchObject([
+      {
+        verdict: "warning",
+        found: expect.stringContaining("compute-agent 7"),
+        advice: expect.stringContaining("kill 7"),
+      },
+      { verdict: "ok" },
+    ]);
+    expect(checkClusters([cluster({ stateDir: "/st/other" })], ours)).toMatchObject([{ verdict: "ok" }]);
+  } finally {
+    await rm(proc, { recursive: true });
+  }
+  expect(await ourProcesses(join(proc, "gone"))).toEqual([]);
+});
+
+it("clients are told with their versions, and what is known of them; none has to be there", async () => {
+  const printed = async ([program, , script = ""]: readonly string[]) => {
+    const known: Readonly<Record<string, string>> = { openstack: "openstack 6.0.0\n", nova: "18.1.0\n" };
+    return script.includes("openstacksdk") ? "openstacksdk 1.0.1\n" : (known[program ?? ""] ?? null);
+  };
+  expect((await checkClients(printed)).map(({ what, verdict, found }) => [what.split(" ")[0], verdict, found])).toEqual(
+    [
+      ["openstack", "ok", "6.0.0"],
+      ["openstack", "info", "not found"],
+      ["nova", "ok", "18.1.0"],
+      ["openstacksdk", "ok", "1.0.1"],
+      ["terraform", "info", "not found"],
+      ["tofu", "info", "not found"],
+    ],
+  );
+  const [openstack] = await checkClients(printed);
+  expect(openstack?.advice).toContain("server evacuate");
+});
