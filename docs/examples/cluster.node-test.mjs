@@ -28,7 +28,7 @@ test("the program under test gets a token", async () => {
 test("a host dies, and comes back", async () => {
   await cloud.hosts("devstack1").kill();
   await cloud.advance(120);
-  assert.equal(cloud.hosts("devstack1").state, "killed");
+  assert.equal(await cloud.hosts("devstack1").state(), "killed");
   await cloud.hosts("devstack1").start();
   await cloud.settled();
   assert.deepEqual(await cloud.audit(), []);

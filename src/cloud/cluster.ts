@@ -15,7 +15,10 @@ export interface StartClusterOptions {
   readonly config?: Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>;
   /** Port of the control plane on 127.0.0.1. Default 0: any free one. */
   readonly port?: number;
-  /** False: the control plane and the agents are processes of their own, as `compute-cluster up` starts them. Default true. */
+  /**
+   * False: the control plane and the agents are processes of their own, as `compute-cluster up` starts them; they go by real time and
+   * their own randomness, log to files, and their requests are told by `compute-cluster logs`. Default true.
+   */
   readonly inProcess?: boolean;
   /** Names, ids and draws are the same for the same seed, as far as the order of events is. Default: other ones each time. */
   readonly seed?: number | string;
@@ -51,8 +54,8 @@ export type HostState = "starting" | "serving" | "stopping" | "stopped" | "faile
 
 /** The agents of one host, or of several. Guests outlive them. */
 export interface HostControl {
-  /** Of a single host. @throws of several */
-  readonly state: HostState;
+  /** How a single host stands. @throws {Error} these are several */
+  state(): Promise<HostState>;
   /** Starts those that do not serve. @throws {Error} one does not get to serve, with its reason */
   start(): Promise<void>;
   /** As SIGTERM: drains, and gives the host back. */
@@ -113,7 +116,7 @@ export interface Cluster {
   /** @param names one, or several, as `devstack1` or `devstack[1-3]`. Default: all. @throws {Error} there is no such host */
   hosts(names?: string): HostControl;
   readonly faults: Faults;
-  /** The last 10,000, oldest first. Emptied by {@link clearRequests}. */
+  /** The last 10,000, oldest first. Emptied by {@link clearRequests}. @throws {Error} the cluster is processes of its own */
   readonly requests: readonly SeenRequest[];
   clearRequests(): void;
   /**

@@ -18,15 +18,21 @@ interface FaultPlace {
   readonly directory: StateDir;
   readonly runtime: Pick<Runtime, "files" | "clock" | "random">;
   /** @throws {Error} there is no such host */
-  readonly isServed: (host: string) => boolean;
+  readonly isServed: (host: string) => Promise<boolean>;
+}
+
+interface Target {
+  readonly folder: string;
+  readonly table: FaultTable;
+  readonly served: boolean;
 }
 
 /** The faults of a cluster's agents, in the files that they follow. */
 export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Faults {
-  const target = (host: string): { readonly folder: string; readonly table: FaultTable; readonly served: boolean } =>
+  const target = async (host: string): Promise<Target> =>
     host === IRONIC
       ? { folder: directory.ironic, table: IRONIC_FAULTS, served: true }
-      : { folder: directory.agent(host), table: AGENT_FAULTS, served: isServed(host) };
+      : { folder: directory.agent(host), table: AGENT_FAULTS, served: await isServed(host) };
   const noticed = async (folder: string, ids: readonly string[]): Promise<void> => {
     const { sleep } = nodeTimers();
     for (let waited = 0; waited < NOTICE_TIME && !(await areNoticed(folder, ids, runtime)); waited += NOTICE_STEP) {
@@ -35,7 +41,7 @@ export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Fau
   };
   return {
     set: async (host, ...knobs) => {
-      const { folder, table, served } = target(host);
+      const { folder, table, served } = await target(host);
       const ids = await setFaults(
         folder,
         knobs.map((knob) => parseKnob(knob, table)),
@@ -46,7 +52,7 @@ export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Fau
       }
     },
     clear: async (host, ...points) => {
-      const { folder, table } = target(host);
+      const { folder, table } = await target(host);
       const wrong = points.find((point) => !table.has(point));
       if (wrong !== undefined) {
         throw unknownPoint(wrong, table);
@@ -54,7 +60,7 @@ export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Fau
       await clearFaults(folder, points, runtime);
     },
     list: async (host) => {
-      const { folder, table } = target(host);
+      const { folder, table } = await target(host);
       return (await readFaults(folder, table, runtime)).map(formatKnob);
     },
   };

@@ -5,6 +5,7 @@ import { nodeRandom } from "../runtime/node/node-random.js";
 import { temporaryPath } from "../runtime/node/temporary-folder.js";
 import type { Cluster, StartClusterOptions } from "./cluster.js";
 import { InProcessCluster } from "./in-process/in-process-cluster.js";
+import { ProcessCluster } from "./process-cluster.js";
 
 /**
  * Starts a cluster, and resolves when all of it serves. Nothing is left behind when it cannot.
@@ -26,8 +27,10 @@ import { InProcessCluster } from "./in-process/in-process-cluster.js";
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const isTemporary = options.stateDir === undefined;
   const root = isTemporary ? temporaryPath("compute-cluster", nodeRandom()) : resolve(options.stateDir);
+  const place = { directory: stateDir(root, "/"), isTemporary };
+  const cluster =
+    options.inProcess === false ? new ProcessCluster(options, place) : new InProcessCluster(options, place);
   await new NodeFiles().makeFolder(root, { mode: 0o700 });
-  const cluster = new InProcessCluster(options, { directory: stateDir(root, "/"), isTemporary });
   try {
     await cluster.start();
   } catch (error) {

@@ -15,7 +15,7 @@ const TRY = `
 import { type Cluster, startCluster } from "compute-agent/cluster";
 const cloud: Cluster = await startCluster({ hosts: 1, time: "virtual" });
 await cloud.advance(60);
-console.log(cloud.hosts("devstack1").state);
+console.log(await cloud.hosts("devstack1").state());
 await cloud.stop();
 `;
 

@@ -1,10 +1,5 @@
-import { audit } from "../../audit/audit.js";
-import { chooseCloud } from "../../audit/cloud/choose-cloud.js";
-import { openCloud } from "../../audit/cloud/open-cloud.js";
 import { mirrorInPlacement } from "../../cli/cluster/file/mirror-in-placement.js";
-import { withOperatorSession } from "../../cli/cluster/operator-session.js";
 import { snapshotFacts } from "../../cli/cluster/snapshot/snapshot-facts.js";
-import { workLeft } from "../../cli/cluster/wait/judge.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
 import { isAtRest, reportAll } from "../../cluster/at-rest.js";
 import { tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
@@ -16,28 +11,15 @@ import { expandHosts } from "../../records/host-range.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
-import type {
-  AuditFinding,
-  Cluster,
-  Faults,
-  HostControl,
-  HostState,
-  SeenRequest,
-  StartClusterOptions,
-} from "../cluster.js";
+import type { AuditFinding, Cluster, Faults, HostControl, SeenRequest, StartClusterOptions } from "../cluster.js";
 import { clusterFaults } from "../faults.js";
 import { loggerTo } from "../logs.js";
+import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "../looks.js";
 import { ClusterParts, refuseFailed } from "./cluster-parts.js";
 import type { LocalAgents } from "./local-agents.js";
 import { PassingTime } from "./passing-time.js";
 import { SeenRequests } from "./seen-requests.js";
 import { whatToStart } from "./what-to-start.js";
-
-/** The command by which the conductor's log knows what looks whether all is settled. */
-const OPERATOR = "settled";
-
-/** Seconds that a cluster may take to settle. */
-const SETTLE_TIMEOUT = 600;
 
 /** A control plane and agents, each as it would be in a process of its own, in this one. */
 export class InProcessCluster implements Cluster {
@@ -78,7 +60,7 @@ export class InProcessCluster implements Cluster {
     this.faults = clusterFaults({
       directory,
       runtime: this.#looker,
-      isServed: (host) => this.#agentsOf(host).state(host).state === "serving",
+      isServed: async (host) => this.#agentsOf(host).state(host).state === "serving",
     });
   }
 
@@ -142,11 +124,8 @@ export class InProcessCluster implements Cluster {
     const each = (work: (agents: LocalAgents, host: string) => Promise<void>): Promise<void> =>
       this.#time.through(Promise.all(agents.map(([host, one]) => work(one, host))).then(() => undefined));
     return {
-      get state(): HostState {
-        const [[host, one] = [], ...others] = agents;
-        if (host === undefined || one === undefined || others.length > 0) {
-          throw new Error(`found ${agents.length} hosts, expected one: each has a state of its own`);
-        }
+      state: async () => {
+        const [host, one] = onlyOf(agents);
         return one.state(host).state;
       },
       start: () =>
@@ -160,20 +139,11 @@ export class InProcessCluster implements Cluster {
   }
 
   settled({ timeout = SETTLE_TIMEOUT }: { readonly timeout?: number } = {}): Promise<void> {
-    const place = { runtime: this.#looker, directory: this.#directory };
-    return this.#time.until(() => withOperatorSession(OPERATOR, place, workLeft), timeout * 1000);
+    return this.#time.until(() => workOf(this.#directory, this.#looker), timeout * 1000);
   }
 
-  async audit(): Promise<readonly AuditFinding[]> {
-    const { files, http, clock } = this.#looker;
-    const local = { file: this.#directory.cloudsFile, cloud: "devstack", asked: true };
-    const config = await chooseCloud(files, { environment: {}, cwd: this.stateDir, local });
-    const found = this.#time.through(
-      openCloud(http, config).then((cloud) =>
-        audit(cloud, { clock, maxShare: ORPHANED_SHARE, thorough: false, onProgress: () => undefined }),
-      ),
-    );
-    return (await found).findings.map(({ code, subject, explanation }) => ({ code, subject, explanation }));
+  audit(): Promise<readonly AuditFinding[]> {
+    return this.#time.through(auditCluster(this.#directory, this.#looker));
   }
 
   async snapshot(name: string): Promise<void> {
@@ -225,7 +195,7 @@ export class InProcessCluster implements Cluster {
       const port = Number(new URL(parts.controlPlane.url).port);
       const tokens = tokensOf(parts.controlPlane.store.database);
       await parts.kill();
-      restoreSnapshot(this.stateDir, snapshot);
+      restoreSnapshot(this.stateDir, snapshot, !this.#isTemporary);
       await this.#time.through(parts.start({ port, ready: ({ store }) => tokens.putInto(store.database) }));
     };
     const swapped = this.#swapping.then(swap);
@@ -269,6 +239,3 @@ export class InProcessCluster implements Cluster {
     return found;
   }
 }
-
-/** The audit's own default. */
-const ORPHANED_SHARE = 0.5;

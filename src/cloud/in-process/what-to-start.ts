@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type ControlPlaneCommandOptions, controlPlaneCommand } from "../../cli/cluster/control-plane.js";
 import { prepareCluster } from "../../cli/cluster/file/prepare-cluster.js";
 import { type ClusterDescription, readClusterFile } from "../../cli/cluster/file/read-cluster-file.js";
@@ -10,6 +10,7 @@ import type { StateDir } from "../../cluster/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import type { StartClusterOptions } from "../cluster.js";
+import { writeNovaConf } from "../nova-conf.js";
 
 /** The parts of a cluster, as `compute-cluster up` would start them. */
 export interface WhatToStart {
@@ -71,21 +72,6 @@ async function upOptions(given: StartClusterOptions, directory: StateDir, files:
 }
 
 const DEFAULT_HOSTS = 3;
-
-/** @returns the path of the file */
-async function writeNovaConf(
-  config: NonNullable<StartClusterOptions["config"]>,
-  { root }: StateDir,
-  files: Files,
-): Promise<string> {
-  const path = join(root, "nova.conf");
-  const sections = Object.entries(config).map(([section, options]) => {
-    const lines = Object.entries(options).map(([name, value]) => `${name} = ${value}`);
-    return [`[${section}]`, ...lines, ""].join("\n");
-  });
-  await files.write(path, sections.join("\n"), { mode: 0o600 });
-  return path;
-}
 
 /** The options that `compute-cluster control-plane` would make of its arguments. */
 async function controlPlaneOptions(args: readonly string[]): Promise<ControlPlaneCommandOptions> {

@@ -7,6 +7,7 @@ import {
   makeFolder,
   move,
   partsIn,
+  removeEntry,
   removeTree,
   sizeOf,
   type TreeEntry,
@@ -39,13 +40,14 @@ const MOST_TEXT = 1024 * 1024;
 /**
  * Makes a state directory that nobody uses what the snapshot has. Killed at any moment, it is what it was before or what the
  * snapshot has, once {@link finishRestore} was called.
+ * @param onDisk it outlives a loss of power, too
  */
-export function restoreSnapshot(root: string, snapshot: Snapshot): void {
+export function restoreSnapshot(root: string, snapshot: Snapshot, onDisk = true): void {
   finishRestore(root);
   const folder = join(root, RESTORE);
   makeFolder(folder, 0o700);
   const plan = prepare(root, folder, snapshot);
-  writeWhole(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))]);
+  writeWhole(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))], onDisk);
   finishRestore(root);
 }
 
@@ -67,10 +69,11 @@ export function finishRestore(root: string): void {
 }
 
 function carryOut(root: string, folder: string, plan: Plan): void {
-  for (const { path, kind } of plan.remove) {
+  // A folder comes before what is in it.
+  for (const { path, kind } of plan.remove.toReversed()) {
     // What was put in its place before is of another kind.
     if (kindOf(join(root, path)) === kind) {
-      removeTree(join(root, path));
+      removeEntry(join(root, path), kind);
     }
   }
   for (const { path, mode } of plan.folders) {

@@ -11,8 +11,10 @@ import {
   readFileSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -205,6 +207,19 @@ export function move(from: string, to: string): boolean {
   mkdirSync(dirname(to), { recursive: true });
   renameSync(from, to);
   return true;
+}
+
+/** A file, or a folder whose entries were removed before; one that has others goes with them. */
+export function removeEntry(path: string, kind: "file" | "folder"): void {
+  try {
+    if (kind === "file") {
+      unlinkSync(path);
+    } else {
+      rmdirSync(path);
+    }
+  } catch {
+    rmSync(path, { recursive: true, force: true });
+  }
 }
 
 export function removeTree(path: string): void {

@@ -181,3 +181,6 @@ async function readIfThere(path: string): Promise<string | undefined> {
     return undefined;
   }
 }
+
+/** What runs a module of this package as a program. */
+export const nodeProgram = (module: string): readonly string[] => [process.execPath, module];

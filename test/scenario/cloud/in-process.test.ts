@@ -78,15 +78,15 @@ describe("a cluster in the process of a test", () => {
     await withCluster({ hosts: 2 }, async (cloud, client) => {
       const [one, other] = [cloud.hosts("devstack1"), cloud.hosts("devstack2")];
       await one.kill();
-      expect([one.state, other.state]).toEqual(["killed", "serving"]);
+      expect([await one.state(), await other.state()]).toEqual(["killed", "serving"]);
       await other.stop();
-      expect(other.state).toBe("stopped");
+      expect(await other.state()).toBe("stopped");
       await cloud.hosts().start();
-      expect([one.state, other.state]).toEqual(["serving", "serving"]);
+      expect([await one.state(), await other.state()]).toEqual(["serving", "serving"]);
       await client.create("vm1", "devstack1");
       await cloud.settled();
       expect(() => cloud.hosts("devstack9")).toThrow("there is no host devstack9; there are devstack1, devstack2");
-      expect(() => cloud.hosts("devstack[1-2]").state).toThrow("found 2 hosts, expected one");
+      await expect(cloud.hosts("devstack[1-2]").state()).rejects.toThrow("found 2 hosts, expected one");
     });
   });
 

@@ -18,7 +18,7 @@ describe("a cluster whose state is put back", () => {
       expect(cloud.url).toBe(url);
       expect(await client.names()).toEqual([]);
       expect(await cloud.faults.list("devstack1")).toEqual([]);
-      expect(cloud.hosts("devstack2").state).toBe("serving");
+      expect(await cloud.hosts("devstack2").state()).toBe("serving");
       const id = await client.create("vm3", "devstack1");
       await cloud.settled();
       expect(await client.status(id)).toBe("ACTIVE");

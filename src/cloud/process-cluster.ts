@@ -1,0 +1,250 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { clusterState } from "../cli/cluster/cluster-state.js";
+import { withOperatorSession } from "../cli/cluster/operator-session.js";
+import { saveLive } from "../cli/cluster/snapshot/live-snapshot.js";
+import { restoreRunning } from "../cli/cluster/snapshot/restore-running.js";
+import { quietLogger } from "../cli/ui/quiet-logger.js";
+import { clientEnvironment, type StateDir } from "../cluster/local/state-dir.js";
+import type { AgentState } from "../conductor/methods/hosts.js";
+import type { HostAction } from "../conductor/methods/session.js";
+import type { HostSession } from "../conductor/port.js";
+import { expandHosts } from "../records/host-range.js";
+import { nodeProgram } from "../runtime/node/node-programs.js";
+import { createNodeRuntime } from "../runtime/node/node-runtime.js";
+import { nodeTimers } from "../runtime/node/node-timers.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type {
+  AuditFinding,
+  Cluster,
+  Faults,
+  HostControl,
+  HostState,
+  SeenRequest,
+  StartClusterOptions,
+} from "./cluster.js";
+import { clusterFaults } from "./faults.js";
+import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "./looks.js";
+import { writeNovaConf } from "./nova-conf.js";
+
+/** Where the bundle has the program, beside the library. */
+const PROGRAM = fileURLToPath(new URL("../compute-cluster.js", import.meta.url));
+
+/** Milliseconds between two looks whether something has come to its end. */
+const LOOK_EVERY = 20;
+/** Milliseconds that a draining host may take, at most. */
+const PATIENCE = 3_600_000;
+
+/** The command by which the conductor's log knows who asks. */
+const OPERATOR = "test";
+
+/** What nobody who starts processes can have; each is of a cluster in the test's own process. */
+const IN_PROCESS_ONLY = ["seed", "onLog", "autoAdvance"] as const;
+
+/** A cluster of processes, as `compute-cluster up --detach` starts them. */
+export class ProcessCluster implements Cluster {
+  readonly stateDir: string;
+  readonly faults: Faults;
+  readonly #options: StartClusterOptions;
+  readonly #directory: StateDir;
+  readonly #isTemporary: boolean;
+  readonly #runtime: Runtime;
+  #url = "";
+  #cloudsYaml = "";
+  #hostNames: readonly string[] = [];
+  #stopped: Promise<void> | undefined;
+
+  /** @param place `isTemporary`: nobody wants to know what it was, once it has stopped @throws {Error} processes have no such option */
+  constructor(
+    options: StartClusterOptions,
+    { directory, isTemporary }: { readonly directory: StateDir; readonly isTemporary: boolean },
+  ) {
+    const wrong = IN_PROCESS_ONLY.find((name) => options[name] !== undefined);
+    if (options.time === "virtual" || wrong !== undefined) {
+      throw new Error(
+        `a cluster of processes goes by real time and its own randomness: leave ${wrong ?? 'time: "virtual"'} out, or inProcess: false`,
+      );
+    }
+    this.#options = options;
+    this.#directory = directory;
+    this.#isTemporary = isTemporary;
+    this.stateDir = directory.root;
+    this.#runtime = createNodeRuntime({ logger: quietLogger });
+    this.faults = clusterFaults({
+      directory,
+      runtime: this.#runtime,
+      isServed: async (host) => (await this.#stateOf(host)) === "serving",
+    });
+  }
+
+  /** @throws {Error} it does not come up, or not with all of its hosts; with what it says */
+  async start(): Promise<void> {
+    const { hosts, file, config, port = 0 } = this.#options;
+    const { files, programs } = this.#runtime;
+    const flags = [
+      ...(hosts === undefined ? [] : ["--hosts", String(hosts)]),
+      ...(file === undefined ? [] : ["--file", resolve(file), "--yes"]),
+      ...(config === undefined ? [] : ["--config-file", await writeNovaConf(config, this.#directory, files)]),
+      ...["--port", String(port), "--state-dir", this.stateDir, "--detach", "--json"],
+    ];
+    const { code, stdout, stderr } = await programs.run({ argv: [...nodeProgram(PROGRAM), "up", ...flags] });
+    this.#url = urlIn(stdout);
+    if (code !== 0) {
+      throw new Error(
+        `the cluster does not run: compute-cluster up ended with ${code}: ${stderr.trim() || stdout.trim()}`,
+      );
+    }
+    this.#cloudsYaml = await files.read(this.#directory.cloudsFile);
+    const rows = await this.#ask((session) => session.call("list_hosts", { host: null }));
+    this.#hostNames = rows.map(({ host }) => host);
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  get env(): Readonly<Record<string, string>> {
+    return clientEnvironment(this.#directory);
+  }
+
+  get cloudsYaml(): string {
+    return this.#cloudsYaml;
+  }
+
+  get hostNames(): readonly string[] {
+    return this.#hostNames;
+  }
+
+  get requests(): readonly SeenRequest[] {
+    throw new Error(
+      "the requests to a cluster of processes are in its log: compute-cluster logs tells them where the cluster file says log_requests: true",
+    );
+  }
+
+  clearRequests(): void {}
+
+  get now(): number {
+    return this.#runtime.clock.now();
+  }
+
+  async advance(): Promise<void> {
+    throw new Error("a cluster of processes goes by real time, which nobody can move");
+  }
+
+  hosts(names?: string): HostControl {
+    const hosts = names === undefined ? this.#hostNames : expandHosts(names);
+    const stranger = hosts.find((host) => !this.#hostNames.includes(host));
+    if (stranger !== undefined) {
+      throw new Error(`there is no host ${stranger}; there are ${this.#hostNames.join(", ")}`);
+    }
+    const each = (action: HostAction, to: HostState) =>
+      this.#ask(async (session) => {
+        await Promise.all(
+          hosts.map(async (host) => {
+            const { state, reason } = await session.call("control_host", { host, action }, { timeout: PATIENCE });
+            if (action === "start" && state !== to) {
+              throw new Error(`host ${host} does not serve: ${state}: ${reason}`);
+            }
+          }),
+        );
+      });
+    return {
+      state: () => this.#stateOf(onlyOf(hosts)),
+      start: () => each("start", "serving"),
+      stop: () => each("stop", "stopped"),
+      kill: () => each("kill", "killed"),
+    };
+  }
+
+  async settled({ timeout = SETTLE_TIMEOUT }: { readonly timeout?: number } = {}): Promise<void> {
+    const { clock } = this.#runtime;
+    const begin = clock.monotonic();
+    for (;;) {
+      const left = await workOf(this.#directory, this.#runtime);
+      if (left === undefined) {
+        return;
+      }
+      if (clock.monotonic() - begin >= timeout * 1000) {
+        throw new Error(`the cluster has not settled within ${timeout} s: ${left}`);
+      }
+      await nodeTimers().sleep(LOOK_EVERY);
+    }
+  }
+
+  audit(): Promise<readonly AuditFinding[]> {
+    return auditCluster(this.#directory, this.#runtime);
+  }
+
+  async snapshot(name: string): Promise<void> {
+    const rows = await this.#ask((session) => session.call("list_hosts", { host: null }));
+    await saveLive(name, rows, { directory: this.#directory, runtime: this.#runtime });
+  }
+
+  restore(name: string): Promise<void> {
+    return this.#restore(name);
+  }
+
+  reset(): Promise<void> {
+    return this.#restore(null);
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #restore(name: string | null): Promise<void> {
+    const missing = await restoreRunning(name, { directory: this.#directory, runtime: this.#runtime, yes: false });
+    if (missing.length > 0) {
+      throw new Error(`hosts do not serve: ${missing.join("; ")}`);
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const { processes, files, http } = this.#runtime;
+    const isRunning = this.#url !== "" && (await clusterState(this.stateDir, this.#runtime)).state === "running";
+    if (isRunning) {
+      const { pid } = await this.#ask((session) => session.call("stop_cluster", {}));
+      while (processes.isAlive(pid)) {
+        await nodeTimers().sleep(LOOK_EVERY);
+      }
+    }
+    await http.close();
+    if (this.#isTemporary) {
+      await files.remove(this.stateDir);
+    }
+  }
+
+  async #stateOf(host: string): Promise<HostState> {
+    const rows = await this.#ask((session) => session.call("list_hosts", { host }));
+    return STATES[rows[0]?.state ?? "stopped"];
+  }
+
+  #ask<T>(work: (session: HostSession) => Promise<T>): Promise<T> {
+    return withOperatorSession(OPERATOR, { runtime: this.#runtime, directory: this.#directory }, work);
+  }
+}
+
+/** "": it does not say that it runs. */
+function urlIn(said: string): string {
+  try {
+    return String((JSON.parse(said) as { readonly url: unknown }).url);
+  } catch {
+    return "";
+  }
+}
+
+const STATES: Readonly<Record<AgentState, HostState>> = {
+  starting: "starting",
+  waiting: "starting",
+  restarting: "starting",
+  serving: "serving",
+  stopping: "stopping",
+  stopped: "stopped",
+  failed: "failed",
+  killed: "killed",
+};
