@@ -22,44 +22,72 @@ export async function listServers(deps: ComputeDeps, detail: boolean, call: Call
   const page = readPage(call);
   const sort = readSort(call);
   const turns = new Turns(deps);
-  const found = filters.nothing ? [] : await selectServers(deps.store, filters, sort, page, turns);
-  const servers = await viewsOf(found, new ServerView(deps, call), detail, turns);
+  const view = new ServerView(deps, call);
+  const chosen = { store: deps.store, filters, sort, page, turns };
+  const found = detail ? await selectServers(chosen) : await selectNamed(chosen);
+  const servers: Json[] = [];
+  for (const server of found) {
+    // A thousand servers are a tenth of a second, which others need not wait for.
+    if (turns.due) {
+      await turns.give();
+    }
+    servers.push("instance" in server ? view.detail(server, { groups: false }) : view.brief(server));
+  }
   const path = detail ? "servers/detail" : "servers";
   const last = found.at(-1);
   const more = last && found.length === page.limit;
   return {
-    body: {
-      servers,
-      ...(more ? { servers_links: call.links.next(path, call.query.entries, last.instance.uuid) } : {}),
-    },
+    body: { servers, ...(more ? { servers_links: call.links.next(path, call.query.entries, uuidOf(last)) } : {}) },
   };
 }
 
-/** A thousand servers are a tenth of a second, which others need not wait for. */
-async function viewsOf(
-  found: readonly FoundServer[],
-  view: ServerView,
-  detail: boolean,
-  turns: Turns,
-): Promise<readonly Json[]> {
-  const views: Json[] = [];
-  for (const server of found) {
-    if (turns.due) {
-      await turns.give();
-    }
-    views.push(detail ? view.detail(server, { groups: false }) : view.brief(server.instance));
+type Named = Pick<Instance, "uuid" | "displayName">;
+
+const uuidOf = (server: FoundServer | Named): string => ("instance" in server ? server.instance.uuid : server.uuid);
+
+interface Choice {
+  readonly store: ComputeDeps["store"];
+  readonly filters: ServerFilters;
+  readonly sort: InstanceQuery["sort"];
+  readonly page: Page;
+  readonly turns: Turns;
+}
+
+/** What the list without details needs: whole rows are read where something is judged by them. */
+async function selectNamed(choice: Choice): Promise<readonly Named[]> {
+  const { store, filters, sort, page, turns } = choice;
+  const { query, name, predicates, nothing } = filters;
+  if (nothing || name || predicates.length > 0) {
+    return (await selectServers(choice)).map(({ instance }) => instance);
   }
-  return views;
+  const { building, rest } = await selectPending(store, filters, page, turns);
+  const sorted = { ...query, ...(sort ? { sort } : {}) };
+  const { limit, marker } = rest;
+  const after = placeBehind(store, sorted, marker);
+  return [...building, ...store.instances.names({ ...sorted, ...(after ? { after } : {}), limit })];
 }
 
 /** Servers that are only asked for come first, as the newest ones. */
-async function selectServers(
+async function selectServers({ store, filters, sort, page, turns }: Choice): Promise<readonly FoundServer[]> {
+  if (filters.nothing) {
+    return [];
+  }
+  const { building, rest } = await selectPending(store, filters, page, turns);
+  const query = { ...filters.query, ...(sort ? { sort } : {}) };
+  const placed = await selectPlaced(store, { ...filters, query }, rest, turns);
+  return [
+    ...building.map((instance) => ({ instance, building: true })),
+    ...placed.map((instance) => ({ instance, building: false })),
+  ];
+}
+
+/** The part of a page that is of servers which are only asked for, and what is left of it for the others. */
+async function selectPending(
   store: ComputeDeps["store"],
   { query, name, predicates }: ServerFilters,
-  sort: InstanceQuery["sort"],
   { limit, marker }: Page,
   turns: Turns,
-): Promise<readonly FoundServer[]> {
+): Promise<{ readonly building: readonly Instance[]; readonly rest: Page }> {
   const asked = store.requests
     .buildRequests(query.projectId)
     .map(({ instance }) => instance)
@@ -68,16 +96,16 @@ async function selectServers(
   const at = pending.findIndex(({ uuid }) => uuid === marker);
   const inPending = marker === undefined || at >= 0;
   const building = inPending ? pending.slice(at + 1, at + 1 + limit) : [];
-  const placed = await selectPlaced(
-    store,
-    { query: { ...query, ...(sort ? { sort } : {}) }, name, predicates },
-    { limit: limit - building.length, marker: inPending ? undefined : marker },
-    turns,
-  );
-  return [
-    ...building.map((instance) => ({ instance, building: true })),
-    ...placed.map((instance) => ({ instance, building: false })),
-  ];
+  return { building, rest: { limit: limit - building.length, marker: inPending ? undefined : marker } };
+}
+
+/** Where the list goes on; undefined: it begins. @throws {Fault} 400 */
+function placeBehind(store: ComputeDeps["store"], query: InstanceQuery, marker: string | undefined) {
+  const place = marker === undefined ? undefined : store.instances.place(marker, query);
+  if (place === null) {
+    throw badRequest(`marker [${marker}] not found`);
+  }
+  return place;
 }
 
 /** Names that are read and judged in one go, and rows, which cost more. */
@@ -90,10 +118,7 @@ async function selectPlaced(
   { limit, marker }: Page,
   turns: Turns,
 ): Promise<readonly Instance[]> {
-  let after = marker === undefined ? undefined : store.instances.place(marker, query);
-  if (after === null) {
-    throw badRequest(`marker [${marker}] not found`);
-  }
+  let after = placeBehind(store, query, marker);
   const judged = name !== undefined || predicates.length > 0;
   const found: Instance[] = [];
   while (found.length < limit) {

@@ -28,7 +28,7 @@ export class ServerView {
     this.#call = call;
   }
 
-  brief({ uuid, displayName }: Instance): JsonObject {
+  brief({ uuid, displayName }: Pick<Instance, "uuid" | "displayName">): JsonObject {
     return { id: uuid, name: displayName, links: this.#call.links.pair(`servers/${uuid}`) };
   }
 
