@@ -1,9 +1,10 @@
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { startCluster } from "../../src/cloud/index.js";
 
 setFlagsFromString("--expose-gc");
@@ -20,11 +21,21 @@ async function held() {
     megabytes: process.memoryUsage().heapUsed / 2 ** 20,
     handles: process.getActiveResourcesInfo().filter((name) => name !== "Immediate").length,
     files: readdirSync("/proc/self/fd").length,
-    folders: readdirSync(tmpdir()).filter((name) => name.startsWith("compute-cluster-")).length,
+    folders: readdirSync(tmpdir()).length,
   };
 }
 
 describe("200 clusters one after the other in one process", { timeout: 600_000 }, () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "many-clusters-"));
+    vi.stubEnv("TMPDIR", folder);
+  });
+  afterAll(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+
   it("leave neither memory nor handles nor files", async () => {
     const once = async (count: number) => {
       const cloud = await startCluster({ hosts: 1, time: count % 2 === 0 ? "real" : "virtual" });

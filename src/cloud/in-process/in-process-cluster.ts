@@ -50,7 +50,7 @@ export class InProcessCluster implements Cluster {
     this.stateDir = directory.root;
     const { onLog, seed, time = "real" } = options;
     const logger = onLog === undefined ? quietLogger : loggerTo(onLog);
-    this.#world = new LocalWorld(logger, { time, ...(seed === undefined ? {} : { seed }) });
+    this.#world = new LocalWorld(logger, { time, onDisk: !isTemporary, ...(seed === undefined ? {} : { seed }) });
     this.#time = new PassingTime(this.#world.time, this.#world.activity, {
       isAtRest: async () => (await this.#faultsSet()) === 0 && isAtRest(this.#running.controlPlane.store),
       skipped: () => reportAll(this.#running.controlPlane.store, (host) => this.#serves(host)),

@@ -31,6 +31,13 @@ const PART = 256 * 1024;
 const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {
+  readonly #onDisk: boolean;
+
+  /** @param options `onDisk`: what is written outlives a loss of power, as {@link Files} says; false: only this process */
+  constructor({ onDisk = true }: { readonly onDisk?: boolean } = {}) {
+    this.#onDisk = onDisk;
+  }
+
   async read(path: string): Promise<string> {
     return attempt(path, "read", () => readFile(path, "utf8"));
   }
@@ -46,14 +53,14 @@ export class NodeFiles implements Files {
   ): Promise<void> {
     await attempt(path, "write", () =>
       unseen
-        ? writeFile(path, text, { mode, flush: true })
-        : written(path, text, mode, (unfinished) => rename(unfinished, path)),
+        ? writeFile(path, text, { mode, flush: this.#onDisk })
+        : this.#written(path, text, mode, (unfinished) => rename(unfinished, path)),
     );
   }
 
   async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
     await attempt(path, "create", () =>
-      written(path, text, options?.mode ?? 0o644, async (unfinished) => {
+      this.#written(path, text, options?.mode ?? 0o644, async (unfinished) => {
         await nameUnlessTaken(unfinished, path, text);
         await unlink(unfinished);
       }),
@@ -82,7 +89,9 @@ export class NodeFiles implements Files {
           written += part.length;
         }
         signal?.throwIfAborted();
-        await attempt(path, "write", () => handle.sync());
+        if (this.#onDisk) {
+          await attempt(path, "write", () => handle.sync());
+        }
       } finally {
         await handle.close();
       }
@@ -168,6 +177,18 @@ export class NodeFiles implements Files {
       throw failure(folder, "watch", error);
     }
   }
+
+  /** Puts a file whose text is on the disk beside the path, for `name` to give it its name. */
+  async #written(path: string, text: string, mode: number, name: (unfinished: string) => Promise<void>): Promise<void> {
+    const unfinished = besides(path);
+    try {
+      await inFolder(path, () => writeFile(unfinished, text, { mode, flag: "wx", flush: this.#onDisk }));
+      await name(unfinished);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
 }
 
 /** Most of what is removed is a file, for which one call is enough. */
@@ -191,23 +212,6 @@ async function nameUnlessTaken(unfinished: string, path: string, text: string): 
     }
     const { mode } = await stat(unfinished);
     await writeFile(path, text, { mode, flag: "wx", flush: true });
-  }
-}
-
-/** Puts a file whose text is on the disk beside the path, for `name` to give it its name. */
-async function written(
-  path: string,
-  text: string,
-  mode: number,
-  name: (unfinished: string) => Promise<void>,
-): Promise<void> {
-  const unfinished = besides(path);
-  try {
-    await inFolder(path, () => writeFile(unfinished, text, { mode, flag: "wx", flush: true }));
-    await name(unfinished);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
   }
 }
 

@@ -2,6 +2,7 @@ import type { HttpClient, HttpRequest } from "../../runtime/http.js";
 import { Life } from "../../runtime/life.js";
 import type { Logger } from "../../runtime/logger.js";
 import { mortalRuntime } from "../../runtime/mortal-runtime.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Random } from "../../runtime/random.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -24,6 +25,8 @@ export interface LocalWorldOptions {
   /** Same names, tokens and draws for the same seed. Default: the machine's randomness. */
   readonly seed?: number | string;
   readonly time: "real" | "virtual";
+  /** What its processes write outlives a loss of power. */
+  readonly onDisk: boolean;
 }
 
 /** Pids of the processes of a local world are greater by this than any of the machine's. */
@@ -52,11 +55,11 @@ export class LocalWorld {
   readonly #doors: Runtime;
   readonly #logger: Logger;
 
-  constructor(logger: Logger, { seed, time }: LocalWorldOptions) {
+  constructor(logger: Logger, { seed, time, onDisk }: LocalWorldOptions) {
     this.#seed = seed === undefined ? undefined : String(seed);
     this.#logger = logger;
     this.time = time === "virtual" ? new VirtualTime(this.activity) : new RealTime(this.activity);
-    this.#doors = createNodeRuntime({ logger });
+    this.#doors = { ...createNodeRuntime({ logger }), files: new NodeFiles({ onDisk }) };
     this.#network = new VirtualNetwork(
       (milliseconds, action) => this.time.plan(milliseconds, action),
       () => this.time.clock.monotonic(),

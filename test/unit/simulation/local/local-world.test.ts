@@ -6,7 +6,7 @@ import { LocalWorld } from "../../../../src/simulation/local/local-world.js";
 describe("processes of a local world", () => {
   let world: LocalWorld;
   beforeEach(() => {
-    world = new LocalWorld(quietLogger, { time: "real" });
+    world = new LocalWorld(quietLogger, { time: "real", onDisk: false });
   });
   afterEach(() => world.close());
 
@@ -43,7 +43,7 @@ describe("processes of a local world", () => {
 
   it("draw the same from the same seed, and something else in their next life", () => {
     const draw = (seed: number) => {
-      const one = new LocalWorld(quietLogger, { time: "virtual", seed });
+      const one = new LocalWorld(quietLogger, { time: "virtual", seed, onDisk: false });
       return [one.spawn("a"), one.spawn("b"), one.spawn("a")].map(({ runtime }) => runtime.random.uuid());
     };
     expect(draw(7)).toEqual(draw(7));
