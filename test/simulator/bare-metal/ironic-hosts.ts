@@ -1,4 +1,5 @@
 import { driver } from "../../../drivers/ironic/index.js";
+import type { AgentState } from "../../../src/agent/context.js";
 import type { ConductorConnection } from "../../../src/conductor/port.js";
 import { parseIni } from "../../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../../src/config/nova-config.js";
@@ -42,7 +43,15 @@ export class IronicHost {
   }
 }
 
-/** Why its agent may end by itself: the conductor, or another agent of the host, was in its way. */
+/**
+ * Whether its agent may end by itself: the conductor, or another agent of the host, was in its way; or Ironic failed at something
+ * that a start needs, as it ends a nova-compute in `init_host`, and its service manager starts it again.
+ * @internal for tests
+ */
+export function mayEnd({ name }: Error, before: AgentState): boolean {
+  return REFUSALS.test(name) || (before !== "serving" && name === "IronicError");
+}
+
 const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
 
 /** The hosts that share Ironic's nodes, by tooz's hash ring. */
@@ -65,10 +74,13 @@ export class IronicHosts {
     const running = await this.#make(host);
     const { agent, runtime } = running;
     host.agent = running;
+    let last = agent.state;
     agent.onState((state) => {
       const { failure } = agent;
+      const before = last;
+      last = state;
       this.#parts.note(runtime.name, failure === null ? state : `${state}: ${failure.name}: ${failure.message}`);
-      if (state === "failed" && failure !== null && !REFUSALS.test(failure.name)) {
+      if (state === "failed" && failure !== null && !mayEnd(failure, before)) {
         this.#parts.unexplained(`the agent of ${host.name} ended: ${failure.name}: ${failure.message}`);
       }
       if ((state === "failed" || state === "stopped") && host.agent === running) {
