@@ -78,6 +78,12 @@ export interface Profile {
   readonly leftOut: number;
   /** Share of the seeds that have an Ironic. */
   readonly metal?: number;
+  /** Share of the seeds whose agents remove allocations that nobody needs; default 0.75. */
+  readonly repairs?: number;
+  /** Share of the seeds that have server groups; default 0.3. */
+  readonly groups?: number;
+  /** Kinds that are never left out, and drawn so many times as often. */
+  readonly favours?: Partial<Readonly<Record<StepKind, number>>>;
 }
 
 export const PROFILES: Readonly<Record<string, Profile>> = {
@@ -86,6 +92,25 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   calm: { pace: 15_000, leftOut: 0.6 },
   large: { hosts: 30, pace: 2_000, leftOut: 0.4 },
   metal: { hosts: 2, pace: 3_000, leftOut: 0.3, metal: 1 },
+  evacuations: {
+    pace: 2_000,
+    leftOut: 0.5,
+    groups: 0.7,
+    favours: { fence: 4, evacuate: 2, "kill-agent": 3, create: 1.5 },
+  },
+  services: {
+    pace: 2_500,
+    leftOut: 0.5,
+    favours: { retire: 4, "delete-service": 12, "stop-agent": 3, act: 1 },
+  },
+  nodes: {
+    hosts: 2,
+    pace: 2_000,
+    leftOut: 0.5,
+    metal: 1,
+    favours: { "create-bare-metal": 3, node: 3, "kill-ironic-agent": 2, "act-bare-metal": 1 },
+  },
+  gentle: { pace: 2_000, leftOut: 0.2, repairs: 0, favours: { trouble: 3 } },
 };
 
 /** What a seed stands for. `duration` in milliseconds. */
@@ -100,8 +125,11 @@ export function drawPlan(seed: string, duration: number, profile: Profile): Plan
   return { version: 1, seed, duration, deployment, steps: [...steps, ...labels].sort((a, b) => a.at - b.at) };
 }
 
-function drawDeployment(dice: Dice, { hosts, metal: share = 0.25 }: Profile): Deployment {
-  const repairs = dice.chance(0.75);
+function drawDeployment(
+  dice: Dice,
+  { hosts, metal: share = 0.25, repairs: usual = 0.75, groups = 0.3 }: Profile,
+): Deployment {
+  const repairs = dice.chance(usual);
   const metal = dice.of("bare metal");
   const nodes = metal.chance(share) ? metal.between(2, 6) : 0;
   return {
@@ -122,6 +150,7 @@ function drawDeployment(dice: Dice, { hosts, metal: share = 0.25 }: Profile): De
     slow: dice.pick([0, 1, 5, 20]) ?? 0,
     nodes,
     ironicHosts: nodes > 0 ? metal.between(1, 2) : 0,
+    groups: dice.of("groups").chance(groups),
   };
 }
 
@@ -129,12 +158,12 @@ function drawSteps(
   dice: Dice,
   from: readonly StepKind[],
   duration: number,
-  { pace, leftOut }: Profile,
+  { pace, leftOut, favours = {} }: Profile,
 ): readonly Step[] {
   const kinds = from
     .filter((kind) => kind !== BESIDES)
-    .filter((kind) => ALWAYS.includes(kind) || !dice.chance(leftOut))
-    .map((kind) => ({ kind, weight: WEIGHTS[kind] }));
+    .filter((kind) => ALWAYS.includes(kind) || favours[kind] !== undefined || !dice.chance(leftOut))
+    .map((kind) => ({ kind, weight: WEIGHTS[kind] * (favours[kind] ?? 1) }));
   const steps: Step[] = [];
   for (let at = dice.between(0, pace); at < duration; at += dice.between(0, 2 * pace)) {
     const drawn = dice.weighted(kinds);

@@ -1,17 +1,23 @@
 import type { StoreChange } from "../../src/cluster/store/changes.js";
 import type { Store } from "../../src/cluster/store/store.js";
+import type { Migration } from "../../src/records/index.js";
 
 /** Milliseconds that a choice of hosts may be old when it is carried out. */
 const STALE = 60_000;
 
-/** The scheduler gives evacuations to no host that an operator has taken out of service, unless he insists. */
+/**
+ * The scheduler gives evacuations to no host that an operator has taken out of service, unless he insists; and no destination
+ * takes a server that its group wants elsewhere, whoever insists.
+ */
 export class EvacuationWatch {
   readonly broken: string[] = [];
+  readonly crowded: string[] = [];
   readonly #now: () => number;
   /** Host → since when it is out of service. */
   readonly #out = new Map<string, number>();
   readonly #forced = new Set<number>();
   readonly #judged = new Set<number>();
+  readonly #arrived = new Set<number>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -38,6 +44,9 @@ export class EvacuationWatch {
 
   #judge(store: Store, id: number): void {
     const migration = store.migrations.get(id);
+    if (migration?.migrationType === "evacuation" && migration.status === "done") {
+      this.#judgeGroup(store, migration);
+    }
     if (migration?.migrationType !== "evacuation" || migration.status !== "accepted" || this.#judged.has(id)) {
       return;
     }
@@ -55,6 +64,21 @@ export class EvacuationWatch {
     const since = this.#out.get(destCompute ?? "") ?? Number.POSITIVE_INFINITY;
     if (!this.#forced.has(id) && since < this.#now() - STALE) {
       this.broken.push(`${instanceUuid} is evacuated to ${destCompute}, which is out of service`);
+    }
+  }
+
+  /** Those that have been there all the time: the first of two that come at once stays (spec 6.9 row 5). */
+  #judgeGroup({ serverGroups }: Store, { id, instanceUuid, destCompute }: Migration): void {
+    const group = this.#arrived.has(id) ? null : serverGroups.ofInstance(instanceUuid);
+    this.#arrived.add(id);
+    if (group?.policy !== "anti-affinity") {
+      return;
+    }
+    const others = serverGroups.places(group.id).filter(({ instanceUuid: other }) => other !== instanceUuid);
+    for (const { instanceUuid: other, host, underWay, moves } of others) {
+      if (host === destCompute && !underWay && moves.length === 0) {
+        this.crowded.push(`${instanceUuid} is evacuated to ${host}, where ${other} of its anti-affinity group is`);
+      }
     }
   }
 }

@@ -72,12 +72,12 @@ export async function setStatus(stage: Stage, host: SimulatedHost | undefined, s
   }
 }
 
-/** Deletes the service of a host that is down: its agent makes it anew when it comes back. */
+/** Deletes the service of a host that is down, and has no guest but what moves left: its agent makes it anew when it comes back. */
 export async function deleteService(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ serves, harmed }) => !serves && !harmed);
   const id = host && (await serviceId(stage, host));
   const guests = host && (await stage.cluster.guestsOf(host, stage.runtime));
-  if (id && guests?.length === 0) {
+  if (id && guests?.every(({ leftBehind }) => leftBehind)) {
     await act(stage, `delete service ${host.name}`, { method: "DELETE", path: `/os-services/${id}` });
   }
 }

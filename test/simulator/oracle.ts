@@ -72,8 +72,10 @@ export function judgeSteps(cluster: SimulatedCluster): Breach[] {
     what: breach,
   }));
   const unexplained = cluster.unexplained.map((what) => ({ rule: "nothing ends by itself", subject: what, what }));
-  const rule = "evacuations go to hosts in service";
-  const misplaced = cluster.evacuations.broken.map((what) => ({ rule, subject: what.split(" ")[0] ?? "", what }));
+  const misplaced = [
+    ...cluster.evacuations.broken.map((what) => ({ rule: "evacuations go to hosts in service", what })),
+    ...cluster.evacuations.crowded.map((what) => ({ rule: "evacuations keep their group's policy", what })),
+  ].map((breach) => ({ ...breach, subject: serverIn(breach.what) }));
   return [...invariants, ...unexplained, ...misplaced];
 }
 

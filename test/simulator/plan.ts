@@ -90,6 +90,8 @@ export interface Deployment {
   readonly nodes: number;
   /** Hosts that share the nodes. */
   readonly ironicHosts: number;
+  /** Users put servers into server groups; absent: nobody does. */
+  readonly groups?: boolean;
 }
 
 /** Everything that a run depends on. */

@@ -20,12 +20,27 @@ export async function createServer(stage: Stage): Promise<void> {
     networks: "none",
     ...(host === undefined ? {} : { host }),
   };
-  const answer = await client.compute("POST", "/servers", { server });
+  const group = cluster.plan.deployment.groups && dice.chance(0.5) ? await groupOf(stage) : undefined;
+  const hints = group === undefined ? {} : { "os:scheduler_hints": { group } };
+  const answer = await client.compute("POST", "/servers", { server, ...hints });
   const id = answer?.body.server?.id;
   journal.note("api", `create ${JSON.stringify(server)} -> ${answer?.status ?? "no answer"}`, id && String(id));
   if (answer?.status === 202) {
     journal.count("create");
   }
+}
+
+/** One of the first two that somebody has made, or one that he makes. */
+async function groupOf({ client, dice }: Stage): Promise<string | undefined> {
+  const known = await client.compute("GET", "/os-server-groups");
+  const groups = Object.values(known?.body.server_groups ?? {});
+  if (groups.length > 1 || dice.chance(0.5)) {
+    return dice.pick(groups.map(({ id }) => String(id)));
+  }
+  const policy = dice.pick(["anti-affinity", "anti-affinity", "affinity", "soft-anti-affinity"]);
+  const made = await client.compute("POST", "/os-server-groups", { server_group: { name: policy, policy } });
+  const id = made?.body.server_group?.id;
+  return id === undefined ? undefined : String(id);
 }
 
 /** What somebody is about to ask for. */

@@ -3,6 +3,7 @@ import type { PlantedBug } from "../planted-bug.js";
 export const bug1852610: PlantedBug = {
   bug: 1852610,
   what: "a service is deleted while moves from it wait for their end",
+  profile: "services",
   edits: [
     {
       file: "src/cluster/conductor/service-delete.ts",
