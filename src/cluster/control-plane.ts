@@ -26,6 +26,7 @@ import { sharedServiceToken } from "./identity/shared-service-token.js";
 import { ensureJoinToken } from "./local/join-token.js";
 import { type ClusterInfo, clientEnvironment, type StateDir } from "./local/state-dir.js";
 import { ensureUsable } from "./local/usable-state-dir.js";
+import { metricsService } from "./metrics/metrics-service.js";
 import { type OutsideDoor, openOutsideDoor } from "./outside-door.js";
 import { requestLog } from "./request-log/request-log.js";
 import { type RequestListener, RequestWatch } from "./request-log/watched-requests.js";
@@ -202,7 +203,19 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   const mounted = { ...apis.services, "/baremetal": ironic.handle, ...placement.services };
   const guarded = withAccessRules(mounted, identity.accessRules);
   const doors = { services: guarded, sockets: conductor.sockets, refuse: watch.refusals(openstackError) };
-  const listener = await runtime.servers.listen({ port: options.port, ...doors, services: watch.all(guarded) });
+  const metrics = metricsService({
+    store,
+    files,
+    clock,
+    downTime,
+    tasksRunning: () => tasks.running,
+    onRequest: watch.add,
+  });
+  const listener = await runtime.servers.listen({
+    port: options.port,
+    ...doors,
+    services: { ...watch.all(guarded), "/metrics": metrics },
+  });
   opened.add(() => listener.close());
   const outside = options.outside && (await openOutsideDoor(options.outside, doors, runtime, watch.service));
   opened.add(async () => outside?.close());

@@ -63,6 +63,11 @@ export class TaskRunner {
     this.#options = options;
   }
 
+  /** Tasks that run now. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   /** Takes up what an earlier conductor left. */
   start(): void {
     this.#state = "serving";

@@ -1,17 +1,8 @@
 import type { Logger } from "../../runtime/logger.js";
 import type { ValidateToken } from "../credentials.js";
+import { serviceNameOf } from "./service-names.js";
 import { withoutSecrets } from "./shown-target.js";
 import type { RequestListener } from "./watched-requests.js";
-
-/** What each service is called in the log, by its mount point. */
-const SERVICES: Readonly<Record<string, string>> = {
-  "/identity": "identity",
-  "/compute": "compute-api",
-  "/image": "image",
-  "/network": "network",
-  "/placement": "placement",
-  "/baremetal": "ironic",
-};
 
 /** The id that a caller gives what it is doing, which goes on to the services that are asked for it. */
 const CALLERS_ID = /^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -24,12 +15,13 @@ const CALLERS_ID = /^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function requestLog(logger: Logger, whose?: ValidateToken): RequestListener {
   return ({ mount, request, response, milliseconds }) => {
     const { headers } = request;
+    const service = serviceNameOf(mount);
     // Who asks for a token is known by what is given.
     const tokens = [headers["x-auth-token"], response.headers["x-subject-token"]];
     const caller = tokens.map((token) => token && whose?.(token)).find((found) => found !== undefined && found !== "");
     const global = headers["x-openstack-request-id"] ?? "";
     logger.info("request", {
-      ...(mount in SERVICES ? { service: SERVICES[mount] } : {}),
+      ...(service === undefined ? {} : { service }),
       request_id: response.headers["x-openstack-request-id"] ?? "-",
       ...(CALLERS_ID.test(global) ? { global_request_id: global } : {}),
       method: request.method.slice(0, LONGEST_METHOD),

@@ -14,22 +14,27 @@ export interface AnsweredRequest {
 
 export type RequestListener = (answered: AnsweredRequest) => void;
 
-/** Tells listeners of each request to services; where there are none, the services are as they were. */
+/** Tells listeners of each request to services; while there are none, it costs nothing. */
 export class RequestWatch {
   readonly #clock: Pick<Clock, "monotonic">;
-  readonly #listeners: readonly RequestListener[];
+  readonly #listeners: RequestListener[];
 
   constructor(clock: Pick<Clock, "monotonic">, listeners: readonly RequestListener[]) {
     this.#clock = clock;
-    this.#listeners = listeners;
+    this.#listeners = [...listeners];
   }
+
+  /** From now on this one hears of each request, too. */
+  readonly add = (listener: RequestListener): void => {
+    this.#listeners.push(listener);
+  };
 
   /** The same service. What it throws is told of by {@link refusals}, which answer in its place. */
   readonly service = (mount: string, handler: ServiceHandler): ServiceHandler => {
-    if (this.#listeners.length === 0) {
-      return handler;
-    }
     return (request) => {
+      if (this.#listeners.length === 0) {
+        return handler(request);
+      }
       const began = this.#clock.monotonic();
       const told = (response: ServiceResponse): ServiceResponse => {
         this.#tell({ mount, request, response, milliseconds: this.#clock.monotonic() - began });

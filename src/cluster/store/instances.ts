@@ -140,6 +140,12 @@ export class Instances {
     return Number(count);
   }
 
+  /** How many there are in each state, where there are any. */
+  countsByVmState(): ReadonlyMap<string, number> {
+    const rows = this.#context.sql.all("SELECT vm_state, count(*) FROM instances WHERE deleted = 0 GROUP BY vm_state");
+    return new Map(rows.map(([state, count]) => [String(state), Number(count)]));
+  }
+
   /** By host: how many it has, where it has any. */
   countsByHost(): ReadonlyMap<string, number> {
     const { sql } = this.#context;

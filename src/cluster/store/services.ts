@@ -127,6 +127,21 @@ export class Services {
     });
   }
 
+  /** Of each service of a binary, what says whether it is up, and whether servers are scheduled to it. */
+  states(binary: string): Pick<Service, "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">[] {
+    return this.#context.sql
+      .all(
+        "SELECT disabled, forced_down, last_seen_up, created_at FROM services WHERE binary = ? AND deleted = 0",
+        binary,
+      )
+      .map(([disabled, forcedDown, lastSeenUp, createdAt]) => ({
+        disabled: disabled === 1,
+        forcedDown: forcedDown === 1,
+        lastSeenUp: lastSeenUp === null ? null : Number(lastSeenUp),
+        createdAt: Number(createdAt),
+      }));
+  }
+
   minimumVersion(binary: string): number {
     const [version] =
       this.#context.sql.get("SELECT min(version) FROM services WHERE binary = ? AND deleted = 0", binary) ?? [];

@@ -1,0 +1,101 @@
+import type { Registry } from "prom-client";
+import { isUp } from "../../conductor/liveness.js";
+import { VM_STATES } from "../../records/index.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Files } from "../../runtime/files.js";
+import type { RequestListener } from "../request-log/watched-requests.js";
+import type { Store } from "../store/store.js";
+import { requestMetrics } from "./request-metrics.js";
+
+/** Every name begins so. */
+const PREFIX = "compute_cluster_";
+
+export interface MetricsSources {
+  readonly store: Store;
+  readonly files: Pick<Files, "stat">;
+  readonly clock: Pick<Clock, "now">;
+  /** Milliseconds without a heartbeat after which a service is down. */
+  readonly downTime: number;
+  readonly tasksRunning: () => number;
+  /** Lets the metrics hear of each request from now on. */
+  readonly onRequest: (listener: RequestListener) => void;
+}
+
+/** The library is loaded only here: a control plane whose metrics nobody reads does without, and counts nothing. */
+export async function createMetricsRegistry(sources: MetricsSources): Promise<Registry> {
+  const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
+  const registry = new Registry();
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
+    new Gauge({
+      name: PREFIX + name,
+      help,
+      registers,
+      async collect() {
+        this.set(await read());
+      },
+    });
+  };
+  const { store, files, clock, downTime } = sources;
+  sources.onRequest(
+    requestMetrics(
+      new Counter({
+        name: `${PREFIX}requests_total`,
+        help: "Requests to the services, those of agents, conductor and scheduler included",
+        labelNames: ["service", "method", "code"],
+        registers,
+      }),
+      new Histogram({
+        name: `${PREFIX}request_duration_seconds`,
+        help: "From a request's arrival at its service until the answer was there",
+        labelNames: ["service"],
+        buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
+        registers,
+      }),
+    ),
+  );
+  new Gauge({
+    name: `${PREFIX}hosts`,
+    help: "Services nova-compute, by state and status as the Compute API has them",
+    labelNames: ["state", "status"],
+    registers,
+    collect() {
+      for (const state of ["up", "down"]) {
+        for (const status of ["enabled", "disabled"]) {
+          this.set({ state, status }, 0);
+        }
+      }
+      const options = { now: clock.now(), serviceDownTime: downTime };
+      for (const service of store.services.states("nova-compute")) {
+        this.inc({ state: isUp(service, options) ? "up" : "down", status: service.disabled ? "disabled" : "enabled" });
+      }
+    },
+  });
+  new Gauge({
+    name: `${PREFIX}servers`,
+    help: "Servers, by vm_state",
+    labelNames: ["vm_state"],
+    registers,
+    collect() {
+      const counts = store.instances.countsByVmState();
+      for (const state of VM_STATES) {
+        this.set({ vm_state: state }, counts.get(state) ?? 0);
+      }
+    },
+  });
+  gauge("tasks", "Tasks of the conductor that are stored: those that run, and those that wait", () =>
+    store.tasks.count(),
+  );
+  gauge("tasks_running", "Tasks of the conductor that run", sources.tasksRunning);
+  gauge("messages_waiting", "Stored messages that agents have not acknowledged", () =>
+    [...store.messages.countsByHost().values()].reduce((sum, count) => sum + count, 0),
+  );
+  const pages = (pragma: string): number => Number(store.database.get(`PRAGMA ${pragma}`)?.[0] ?? 0);
+  gauge("database_bytes", "Size of the SQLite database", () => pages("page_count") * pages("page_size"));
+  gauge("database_free_bytes", "Of these: pages without content", () => pages("freelist_count") * pages("page_size"));
+  gauge("database_wal_bytes", "Size of the database's write-ahead log", async () => {
+    const log = await files.stat(`${store.database.file.path}-wal`);
+    return log?.bytes ?? 0;
+  });
+  return registry;
+}

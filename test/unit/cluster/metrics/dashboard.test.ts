@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+
+/** The metrics of the table rows of docs/metrics.md, below the prefix that the text before the table says. */
+async function documented(): Promise<ReadonlySet<string>> {
+  const text = await readFile(new URL("../../../../docs/metrics.md", import.meta.url), "utf8");
+  const [agents = "", controlPlane = ""] = text.split("## The control plane's");
+  const rows = (part: string, prefix: string) =>
+    [...part.matchAll(/^\| (`[^|]+`) \| (gauge|counter|histogram) /gm)].flatMap(([, names = ""]) =>
+      [...names.matchAll(/`(\w+)`/g)].map(([, name = ""]) => prefix + name),
+    );
+  return new Set([...rows(agents, "openstack_nova_compute_"), ...rows(controlPlane, "compute_cluster_")]);
+}
+
+it("the dashboard of Grafana asks only for metrics that there are", async () => {
+  const names = await documented();
+  const text = await readFile(new URL("../../../../config/grafana-dashboard.json", import.meta.url), "utf8");
+  const { panels } = JSON.parse(text) as {
+    readonly panels: readonly { readonly targets: { readonly expr: string }[] }[];
+  };
+  const asked = panels
+    .flatMap(({ targets }) => targets)
+    .flatMap(({ expr }) => expr.match(/\b(compute_cluster|openstack_nova_compute)_\w+/g) ?? [])
+    .map((name) => name.replace(/_bucket$/, ""));
+  expect(asked.length).toBeGreaterThan(15);
+  expect(asked.filter((name) => !names.has(name))).toEqual([]);
+});
