@@ -41,6 +41,10 @@ export class ClusterParts {
     return this.#cloudsYaml;
   }
 
+  get isRunning(): boolean {
+    return this.#controlPlane !== undefined;
+  }
+
   /** @throws {Error} it does not run */
   get controlPlane(): ControlPlane {
     if (this.#controlPlane === undefined) {

@@ -82,7 +82,7 @@ export class InProcessCluster implements Cluster {
     const facts = await this.#facts();
     await this.#world.activity.atRest(() => this.#snapshots.save(null, facts, { onDisk: !this.#isTemporary }));
     if (this.#options.autoAdvance === true) {
-      void this.#time.run(() => this.#isBusy());
+      void this.#time.run(() => this.#stopped === undefined && this.#isBusy());
     }
   }
 
@@ -226,6 +226,9 @@ export class InProcessCluster implements Cluster {
 
   /** Something that time has to pass for is under way. */
   #isBusy(): boolean {
+    if (!this.#running.isRunning) {
+      return false;
+    }
     const { store } = this.#running.controlPlane;
     return store.tasks.count() > 0 || store.instances.busy(1).length > 0 || store.migrations.underWay(1).length > 0;
   }

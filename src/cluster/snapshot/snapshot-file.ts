@@ -63,8 +63,8 @@ const LARGE = 64 * 1024 * 1024;
 export interface SaveOptions {
   /** It outlives a loss of power, too. Default true. */
   readonly onDisk?: boolean;
-  /** Called once all has been read. What it throws is thrown, and nothing is saved. */
-  readonly beforeEnd?: () => void;
+  /** Called before each file, and once all have been read. What it throws is thrown, and nothing is saved. */
+  readonly check?: () => void;
 }
 
 interface Header {
@@ -101,12 +101,13 @@ function writeSnapshot(
   path: string,
   header: Header,
   partsOf: (file: Header["files"][number]) => Iterable<Uint8Array>,
-  { onDisk = true, beforeEnd = () => undefined }: SaveOptions = {},
+  { onDisk = true, check = () => undefined }: SaveOptions = {},
 ): void {
   const digest = sha256();
   function* parts(): Generator<Uint8Array> {
     yield Buffer.from(`${MAGIC} ${VERSION}\n${JSON.stringify(header)}\n`);
     for (const file of header.files) {
+      check();
       if (file.bytes !== null) {
         yield* partsOf(file);
       }
@@ -117,7 +118,7 @@ function writeSnapshot(
       digest.update(part);
       yield part;
     }
-    beforeEnd();
+    check();
     yield Buffer.from(sealOf(digest.hex()));
   }
   writeWhole(path, 0o600, sealed(), onDisk);

@@ -49,6 +49,10 @@ describe("a cluster with virtual time", () => {
       await expect.poll(() => client.status(id), { timeout: 10_000 }).toBe("ACTIVE");
       const before = cloud.now;
       await expect.poll(() => cloud.now - before).toBeGreaterThan(10_000);
+      await cloud.reset();
+      const reset = cloud.now;
+      await expect.poll(() => cloud.now - reset).toBeGreaterThan(10_000);
+      expect(await client.names()).toEqual([]);
     });
   });
 

@@ -19,7 +19,7 @@ export async function saveLive(
   const snapshots = new Snapshots(directory, runtime.files);
   const controlPlane = (await readClusterInfo(runtime.files, directory))?.pid;
   const pids = [...hosts.map(({ pid }) => pid), controlPlane ?? null].filter((pid) => pid !== null);
-  await whilePaused(pids, { directory, runtime }, (beforeEnd) => {
-    snapshots.save(name, facts, { beforeEnd });
+  await whilePaused(pids, { directory, runtime }, (check) => {
+    snapshots.save(name, facts, { check });
   });
 }

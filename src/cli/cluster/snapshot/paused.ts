@@ -14,12 +14,12 @@ const STANDS = 5;
  * Does something while processes stand, and lets them go on. Who dies meanwhile leaves them standing for no longer than a second:
  * another program lets them go on then.
  * @param pids agents first: what they have not said yet nobody may have heard
- * @param work is given what it calls at its end @throws {SnapshotRefused} it took too long
+ * @param work is given what it calls now and then, and at its end @throws {SnapshotRefused} it took too long
  */
 export async function whilePaused(
   pids: readonly number[],
   place: { readonly directory: StateDir; readonly runtime: Pick<Runtime, "programs" | "clock" | "timers"> },
-  work: (beforeEnd: () => void) => void,
+  work: (check: () => void) => void,
 ): Promise<void> {
   const { runtime, directory } = place;
   const { programs, clock, timers } = runtime;

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { whilePaused } from "../../../../../src/cli/cluster/snapshot/paused.js";
+import { stateDir } from "../../../../../src/cluster/local/state-dir.js";
+import type { Programs } from "../../../../../src/runtime/programs.js";
+
+const directory = stateDir("/cluster", "/");
+
+/** Programs of a machine on which these pids live. */
+function machine(...alive: readonly number[]) {
+  const done: string[] = [];
+  let now = 0;
+  const programs: Pick<Programs, "look" | "signal" | "start"> = {
+    look: async (pid) => (alive.includes(pid) ? { pid, started: String(pid), argv: [] } : undefined),
+    signal: async ({ pid }, signal) => {
+      done.push(`${signal} ${pid}`);
+      return true;
+    },
+    start: async ({ argv }) => {
+      done.push(argv.join(" "));
+      return { pid: 1, started: "1" };
+    },
+  };
+  const runtime = {
+    programs: programs as Programs,
+    clock: { now: () => now, monotonic: () => now },
+    timers: { sleep: async () => undefined, after: () => () => undefined },
+  };
+  const pass = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  return { done, runtime, pass };
+}
+
+describe("a cluster that stands while it is saved", () => {
+  it("stands agents first, goes on in the opposite order, and does so should the command die", async () => {
+    const { done, runtime } = machine(11, 12, 20);
+    await whilePaused([11, 99, 12, 11, 20], { directory, runtime }, () => void done.push("work"));
+    expect(done).toEqual([
+      "/bin/sh -c sleep 1; kill -CONT 11 12 20",
+      "SIGSTOP 11",
+      "SIGSTOP 12",
+      "SIGSTOP 20",
+      "work",
+      "SIGCONT 20",
+      "SIGCONT 12",
+      "SIGCONT 11",
+    ]);
+  });
+
+  it("goes on after what failed, and refuses what takes longer than it may stand", async () => {
+    const { done, runtime, pass } = machine(11);
+    const late = whilePaused([11], { directory, runtime }, (check) => {
+      check();
+      pass(900);
+      check();
+    });
+    await expect(late).rejects.toThrow("would have had to stand for 900 ms");
+    expect(done.at(-1)).toBe("SIGCONT 11");
+  });
+
+  it("has all the time where nothing runs", async () => {
+    const { done, runtime, pass } = machine();
+    await whilePaused([99], { directory, runtime }, (check) => {
+      pass(5_000);
+      check();
+    });
+    expect(done).toEqual([]);
+  });
+});
