@@ -222,7 +222,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   powerOn(instance: Instance, options?: Options): Promise<void> {
-    return this.#guests.change(instance, this.#config.delayPowerOn, options, () => "running");
+    return this.#guests.powerOn(instance, options);
   }
 
   async reboot(instance: Instance, type: "SOFT" | "HARD", options?: Options): Promise<void> {

@@ -128,11 +128,24 @@ export class Guests {
   }
 
   /** Makes the guest anew where it, its XML or its disks are missing, or are what a move that came back has set aside. */
-  async hardReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
-    const { store, files, watcher, config, console } = this.#parts;
+  hardReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
+    return this.#startAnew(instance, this.#parts.config.delayReboot, options);
+  }
+
+  /** What a move that came back has set aside is the guest again, as of libvirt, which starts all guests anew. @throws {GuestNotFound} */
+  async powerOn(instance: Instance, options?: DriverOperationOptions): Promise<void> {
+    const { store, config } = this.#parts;
+    const isSetAside = (await store.get(instance.uuid))?.leftBehind === true;
+    return isSetAside
+      ? this.#startAnew(instance, config.delayPowerOn, options)
+      : this.change(instance, config.delayPowerOn, options, () => "running");
+  }
+
+  async #startAnew(instance: Instance, delay: number, options?: DriverOperationOptions): Promise<void> {
+    const { store, files, watcher, console } = this.#parts;
     const { uuid } = instance;
     await watcher.own(uuid, async () => {
-      await this.take(config.delayReboot, options?.signal);
+      await this.take(delay, options?.signal);
       const domain = await store.get(uuid);
       if (domain?.leftBehind) {
         await files.bringBack(uuid);

@@ -69,13 +69,19 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
       expect(await look()).toEqual(before);
     });
 
-    test("8.2 a hard reboot of what a move has set aside here makes it the guest again: no confirmation removes it", async () => {
-      await source.migrateDiskAndPowerOff(small, TO);
-      await source.reboot(small, "HARD");
-      expect(await source.instanceOnDisk(small)).toBe(true);
-      await source.confirmMigration(migrationOf(), small, CONFIRM);
-      expect(await look()).toMatchObject({ source: "running" });
-    });
+    test.each([
+      ["a hard reboot of", () => source.reboot(small, "HARD")],
+      ["power for", () => source.powerOn(small)],
+    ])(
+      "8.2 %s what a move has set aside here makes it the guest again: no confirmation removes it",
+      async (_, start) => {
+        await source.migrateDiskAndPowerOff(small, TO);
+        await start();
+        expect(await source.instanceOnDisk(small)).toBe(true);
+        await source.confirmMigration(migrationOf(), small, CONFIRM);
+        expect(await look()).toMatchObject({ source: "running" });
+      },
+    );
 
     test("S 4b without power on: shut off", async () => {
       await source.migrateDiskAndPowerOff(small, TO);
