@@ -29,6 +29,7 @@ import { ensureUsable } from "./local/usable-state-dir.js";
 import { metricsService } from "./metrics/metrics-service.js";
 import { type OutsideDoor, openOutsideDoor } from "./outside-door.js";
 import { requestLog } from "./request-log/request-log.js";
+import { RequestRecorder } from "./request-log/request-recorder.js";
 import { type RequestListener, RequestWatch } from "./request-log/watched-requests.js";
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
@@ -120,7 +121,9 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   opened.add(() => ironic.stop());
   const agentToken = sharedServiceToken(identity, clock, "nova");
   let url = "";
+  const recorder = new RequestRecorder(clock, identity.validate);
   const watch = new RequestWatch(clock, [
+    recorder.hear,
     ...(options.logRequests ? [requestLog(logger, identity.validate)] : []),
     ...(options.onRequest ? [options.onRequest] : []),
   ]);
@@ -146,6 +149,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     placementAccess: placement.agentAccess,
     imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...agentToken() }),
     onTask: wake,
+    recorder,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
     ...(options.supervisor === undefined ? {} : { supervisor: options.supervisor }),
   });

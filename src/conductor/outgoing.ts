@@ -24,6 +24,7 @@ export const WAITING_METHODS: ReadonlySet<string> = new Set([
   "placement_access",
   "restore_cluster",
   "stop_cluster",
+  "take_recorded",
 ]);
 
 /** Messages on their way out: those of many hosts that are said at a time go as one frame. */

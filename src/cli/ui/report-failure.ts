@@ -37,6 +37,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "InvalidTransportUrl",
     "NoLocalCloud",
     "OneHostOnly",
+    "RecordingUnusable",
     "StateDirUnusable",
     "TlsUnusable",
     "UnsupportedConfiguration",

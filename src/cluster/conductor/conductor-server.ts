@@ -5,6 +5,7 @@ import type { SocketAcceptor } from "../../runtime/server.js";
 import type { Socket } from "../../runtime/socket.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import { equalInConstantTime } from "../constant-time.js";
+import type { RequestRecorder } from "../request-log/request-recorder.js";
 import type { Store } from "../store/store.js";
 import { Turns } from "../turns.js";
 import { type AgentBus, AgentMessages } from "./agent-messages.js";
@@ -39,6 +40,8 @@ export interface ConductorOptions {
   readonly onHolder?: HolderListener;
   /** What starts and ends the agents' processes; absent: nothing that this process knows of. */
   readonly supervisor?: HostSupervisor;
+  /** What keeps what is asked, for `compute-cluster record`. */
+  readonly recorder?: RequestRecorder;
   /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
   readonly leaseTtl?: number;
   readonly limits?: Partial<SessionLimits>;
@@ -86,8 +89,19 @@ export class ConductorServer {
       methods: {
         ...recordMethods(store),
         ...operatorMethods(store, runtime.clock),
-        ...hostMethods({ store, leases: this.#leases, supervisor: options.supervisor, controls: this.controls }),
-        ...clusterMethods({ store, leases: this.#leases, supervisor: options.supervisor }),
+        ...hostMethods({
+          store,
+          leases: this.#leases,
+          supervisor: options.supervisor,
+          controls: this.controls,
+          recorder: options.recorder,
+        }),
+        ...clusterMethods({
+          store,
+          leases: this.#leases,
+          supervisor: options.supervisor,
+          recorder: options.recorder,
+        }),
         ...workMethods({
           store,
           bus: messages,

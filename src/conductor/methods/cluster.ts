@@ -17,7 +17,46 @@ export const CLUSTER_METHODS = {
   restore_cluster: waits({ snapshot: nullable(name) }, trusted<{ readonly pid: number }>()),
   /** What is still being done, as far as the state of record knows it. */
   cluster_work: waits({}, trusted<ClusterWork>()),
+  /** What clients have asked of the services, and operators have done to hosts, since the last time; kept while somebody asks. */
+  take_recorded: waits({}, trusted<Recorded>()),
 };
+
+/** What was asked of a service. */
+export interface RecordedRequest {
+  /** When it came, milliseconds since the epoch. */
+  readonly at: number;
+  readonly user: string;
+  readonly project: string | null;
+  readonly method: string;
+  /** With the service's mount point and the query: `/compute/v2.1/servers?limit=1`. */
+  readonly path: string;
+  /** `compute 2.79` */
+  readonly version?: string;
+  readonly contentType?: string;
+  /** JSON; null: none. */
+  readonly body?: unknown;
+  /** Why the body is missing. */
+  readonly left?: string;
+  readonly status: number;
+  /** JSON; null: none, or too long. */
+  readonly answer: unknown;
+}
+
+/** What an operator has done by a command: its words, without the program. */
+export interface RecordedCommand {
+  readonly at: number;
+  readonly run: readonly string[];
+}
+
+export type RecordedEvent = RecordedRequest | RecordedCommand;
+
+export interface Recorded {
+  readonly events: readonly RecordedEvent[];
+  /** Events that there was no room for. */
+  readonly lost: number;
+  /** There are some left already. */
+  readonly more: boolean;
+}
 
 export interface ClusterWork {
   /** What the conductor has to do yet. */

@@ -147,6 +147,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   forget_host: operatorOnly("forget_host"),
   stop_cluster: operatorOnly("stop_cluster"),
   cluster_work: operatorOnly("cluster_work"),
+  take_recorded: operatorOnly("take_recorded"),
   restore_cluster: operatorOnly("restore_cluster"),
 };
 

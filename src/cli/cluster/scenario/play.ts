@@ -1,10 +1,9 @@
-import { execFile } from "node:child_process";
 import { type CloudSession, openCloudSession } from "../../../cluster/local/cloud-session.js";
 import type { StateDir } from "../../../cluster/local/state-dir.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
-import { programPath } from "../program-path.js";
+import { runOurs } from "../run-ours.js";
 import type { Scenario } from "./read-scenario.js";
 import { resolveReferences, resolveText } from "./references.js";
 import { type ScenarioStep, SERVICES, type ServiceName } from "./scenario-schema.js";
@@ -15,12 +14,8 @@ export class StepFailed extends Error {
   override readonly name = "StepFailed";
 }
 
-/** Milliseconds that a command may take. */
-const PATIENCE = 600_000;
 /** Milliseconds between two attempts. */
 const PAUSE = 500;
-/** Characters of what a command printed that a message has. */
-const SHOWN = 2_000;
 
 /**
  * Does one step after the other in the running cluster.
@@ -73,24 +68,12 @@ async function ask(
   }
 }
 
-function run(
+async function run(
   { expect = 0 }: ScenarioStep,
   command: string,
   { directory, signal }: { readonly directory: StateDir; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   const [, ...args] = wordsOf(command.replaceAll("{state_dir}", directory.root)) ?? [];
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [programPath("compute-cluster"), ...args, "--state-dir", directory.root],
-      { timeout: PATIENCE, signal, maxBuffer: 16 * 1024 * 1024 },
-      (error, stdout, stderr) => {
-        const code = error === null ? 0 : error.code;
-        const said = `${stdout}${stderr}`.trim().slice(-SHOWN);
-        resolve(
-          code === expect ? undefined : `${command} ended with ${code ?? error?.signal}, expected ${expect}: ${said}`,
-        );
-      },
-    );
-  });
+  const reason = await runOurs([...args, "--state-dir", directory.root], signal, expect);
+  return reason === undefined ? undefined : `${command} ${reason}`;
 }

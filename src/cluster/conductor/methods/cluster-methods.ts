@@ -1,5 +1,6 @@
 import { ConductorError } from "../../../conductor/errors.js";
 import type { CLUSTER_METHODS } from "../../../conductor/methods/cluster.js";
+import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import type { HostLeases } from "../host-leases.js";
 import type { HostSupervisor } from "../host-supervisor.js";
@@ -10,13 +11,19 @@ interface ClusterDeps {
   readonly store: Store;
   readonly leases: HostLeases;
   readonly supervisor: HostSupervisor | undefined;
+  readonly recorder: RequestRecorder | undefined;
 }
 
 /** Servers and moves that are named. */
 const NAMED = 10;
 
-/** The methods of `compute-cluster down`, `wait` and `snapshot restore`. */
-export function clusterMethods({ store, leases, supervisor }: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
+/** The methods of `compute-cluster down`, `wait`, `snapshot restore` and `record`. */
+export function clusterMethods({
+  store,
+  leases,
+  supervisor,
+  recorder,
+}: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
   return {
     stop_cluster: () =>
       said(async () => {
@@ -32,6 +39,7 @@ export function clusterMethods({ store, leases, supervisor }: ClusterDeps): Hand
         }
         return { pid: await supervisor.restore(snapshot) };
       }),
+    take_recorded: async () => recorder?.take() ?? { events: [], lost: 0, more: false },
     cluster_work: async () => {
       // A host that is down takes its messages when it is back, which nobody has to wait for.
       const waiting = [...store.messages.countsByHost()].filter(([host]) => leases.describe(host)?.connected === true);

@@ -2,6 +2,7 @@ import { ComputeHostNotFound } from "../../../conductor/errors.js";
 import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor/methods/hosts.js";
 import type { HostAction, HostState } from "../../../conductor/methods/session.js";
 import type { Service } from "../../../records/index.js";
+import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import type { HostControls, KnownHost } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
@@ -14,20 +15,26 @@ interface HostDeps {
   readonly leases: HostLeases;
   readonly supervisor: HostSupervisor | undefined;
   readonly controls: Pick<HostControls, "known" | "find" | "control">;
+  readonly recorder: Pick<RequestRecorder, "note"> | undefined;
 }
 
 /** The methods of `compute-cluster host`. */
 export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
-  const { supervisor } = deps;
+  const { supervisor, recorder } = deps;
   return {
     list_hosts: ({ host }) => listHosts(deps, host),
-    control_host: ({ host, action }) => said(() => controlHost(deps, host, action)),
+    control_host: ({ host, action }) => {
+      recorder?.note(["host", action, host]);
+      return said(() => controlHost(deps, host, action));
+    },
     add_hosts: ({ addition }) =>
       said(async () => {
         if (supervisor === undefined) {
           throw new Error("no compute-cluster up runs here that could start agents; start one, or the agent itself");
         }
-        return [...(await supervisor.add(addition))];
+        const added = [...(await supervisor.add(addition))];
+        recorder?.note(["host", "add", ...added]);
+        return added;
       }),
     forget_host: ({ host }) =>
       said(async () => {

@@ -19,7 +19,12 @@ beforeEach(() => {
 function methods(supervisor?: Pick<HostSupervisor, "stop">) {
   const describeHost = (host: string) => (host === "up" ? { connected: true } : { connected: false });
   const leases = { describe: describeHost } as unknown as HostLeases;
-  return clusterMethods({ store, leases, supervisor: supervisor as HostSupervisor | undefined });
+  return clusterMethods({
+    store,
+    leases,
+    supervisor: supervisor as HostSupervisor | undefined,
+    recorder: undefined,
+  });
 }
 
 function server(changes: object) {

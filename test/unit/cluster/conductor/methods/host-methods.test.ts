@@ -59,7 +59,7 @@ function methods() {
       return { host, state: "killed" as const, detail: "by hand" };
     },
   };
-  return hostMethods({ store, leases, supervisor, controls });
+  return hostMethods({ store, leases, supervisor, controls, recorder: undefined });
 }
 
 function service(host: string, more: object = {}) {

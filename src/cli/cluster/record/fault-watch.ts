@@ -1,0 +1,51 @@
+import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import type { RecordedCommand } from "../../../conductor/methods/cluster.js";
+import { readFaults } from "../../../faults/fault-file.js";
+import { formatKnob } from "../../../faults/fault-knobs.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { AGENT_FAULTS } from "../../agent/agent-faults.js";
+
+/** Notices faults that are set and cleared, which is done to files. */
+export class FaultWatch {
+  readonly #directory: StateDir;
+  readonly #runtime: Pick<Runtime, "files" | "clock">;
+  /** Knobs by the ids of their faults, by host. */
+  readonly #known = new Map<string, ReadonlyMap<string, string>>();
+
+  constructor(directory: StateDir, runtime: Pick<Runtime, "files" | "clock">) {
+    this.#directory = directory;
+    this.#runtime = runtime;
+  }
+
+  /** The commands that have done what is new since the last time; the first time nothing is. */
+  async changes(): Promise<readonly RecordedCommand[]> {
+    const { files } = this.#runtime;
+    const hosts = [...(await files.list(this.#directory.agents)), "ironic"];
+    return (await Promise.all(hosts.map((host) => this.#changesOf(host)))).flat();
+  }
+
+  async #changesOf(host: string): Promise<readonly RecordedCommand[]> {
+    const isIronic = host === "ironic";
+    const folder = isIronic ? this.#directory.ironic : this.#directory.agent(host);
+    const found = await readFaults(folder, isIronic ? IRONIC_FAULTS : AGENT_FAULTS, this.#runtime).catch(() => []);
+    const now = new Map(found.map((fault) => [fault.id, formatKnob(fault)] as const));
+    const before = this.#known.get(host);
+    this.#known.set(host, now);
+    if (before === undefined) {
+      return [];
+    }
+    const set = [...now].filter(([id]) => !before.has(id)).map(([, knob]) => knob);
+    const points = new Set([...now.values()].map(pointOf));
+    const cleared = [...before].filter(([id, knob]) => !now.has(id) && !points.has(pointOf(knob)));
+    const at = this.#runtime.clock.now();
+    return [
+      ...(cleared.length === 0
+        ? []
+        : [{ at, run: ["fault", "clear", host, ...cleared.map(([, knob]) => pointOf(knob))] }]),
+      ...(set.length === 0 ? [] : [{ at, run: ["fault", "set", host, ...set] }]),
+    ];
+  }
+}
+
+const pointOf = (knob: string): string => knob.split("=")[0] ?? knob;

@@ -1,0 +1,54 @@
+import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import { mapConcurrently } from "../../../runtime/queue.js";
+import type { HeldByProvider } from "./recording.js";
+
+const VERSION = "1.36";
+const AT_A_TIME = 16;
+
+/** What is held of every provider. */
+export async function heldNow(cloud: CloudSession): Promise<HeldByProvider> {
+  const { resource_providers: providers } = (await cloud.request(
+    "placement",
+    "GET",
+    "/resource_providers",
+    VERSION,
+  )) as {
+    readonly resource_providers: readonly { readonly uuid: string; readonly name: string }[];
+  };
+  const held = await mapConcurrently([...providers], AT_A_TIME, async ({ uuid, name }) => {
+    const path = `/resource_providers/${uuid}/allocations`;
+    const { allocations } = (await cloud.request("placement", "GET", path, VERSION)) as {
+      readonly allocations: Readonly<Record<string, { readonly resources: Readonly<Record<string, number>> }>>;
+    };
+    return [
+      name,
+      Object.fromEntries(Object.entries(allocations).map(([id, { resources }]) => [id, resources])),
+    ] as const;
+  });
+  return Object.fromEntries(held);
+}
+
+/** Where two clouds differ in what is held. @param idOf what an id of the first one is in the second; undefined: not known */
+export function heldDifferences(
+  before: HeldByProvider,
+  now: HeldByProvider,
+  idOf: (id: string) => string | undefined,
+): readonly string[] {
+  const known = new Set(Object.values(before).flatMap((held) => Object.keys(held).map(idOf)));
+  return [...new Set([...Object.keys(before), ...Object.keys(now)])].toSorted().flatMap((name) => {
+    const expected = textsOf(before[name] ?? {}, (id) => idOf(id));
+    const found = textsOf(now[name] ?? {}, (id) => (known.has(id) ? id : undefined));
+    return expected.join() === found.join()
+      ? []
+      : [`${name}: expected ${expected.join("; ") || "nothing"}, found ${found.join("; ") || "nothing"}`];
+  });
+}
+
+function textsOf(held: HeldByProvider[string], idOf: (id: string) => string | undefined): readonly string[] {
+  return Object.entries(held)
+    .map(([id, amounts]) => {
+      const parts = Object.entries(amounts).toSorted(([one], [other]) => one.localeCompare(other));
+      return `${idOf(id) ?? "another consumer"} ${parts.map(([name, amount]) => `${name}=${amount}`).join(" ")}`;
+    })
+    .toSorted();
+}

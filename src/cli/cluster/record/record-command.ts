@@ -1,0 +1,106 @@
+import { appendFile, writeFile } from "node:fs/promises";
+import { Command } from "commander";
+import { openCloudSession } from "../../../cluster/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import type { HostSession } from "../../../conductor/port.js";
+import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { interruptSignal } from "../../ui/interrupt-signal.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { version } from "../../ui/version.js";
+import { clusterFileOf, clusterFileText } from "../file/write-cluster-file.js";
+import { KeptHosts } from "../kept-hosts.js";
+import { withOperatorSession } from "../operator-session.js";
+import { FaultWatch } from "./fault-watch.js";
+import { heldNow } from "./held.js";
+import { RECORDING_VERSION, type RecordingEnd, type RecordingStart } from "./recording.js";
+
+/** Milliseconds between two questions for what has happened. */
+const PAUSE = 250;
+
+export function recordCommand(): Command {
+  return new Command("record")
+    .argument("<file>", "a new file, of mode 0600")
+    .summary("write what a cluster is asked and what becomes of its hosts, until Ctrl-C")
+    .description(
+      "Writes every request of clients with its answer and its time, what compute-cluster host does, and the faults that are set. " +
+        "Passwords, tokens, private keys and user data are left out, and requests for tokens. compute-cluster replay does it again.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .action(async (file: string, { stateDir: given }: { readonly stateDir: string }) => {
+      const runtime = createNodeRuntime({ logger: quietLogger });
+      const directory = stateDir(given, process.cwd());
+      const signal = interruptSignal();
+      const terminal = createTerminal();
+      try {
+        await withOperatorSession("record", { runtime, directory }, async (session) => {
+          // What happens while the file is begun belongs to it.
+          await session.call("take_recorded", {});
+          const faults = new FaultWatch(directory, runtime);
+          await faults.changes();
+          await begin(file, directory, runtime);
+          terminal.print(`recording ${directory.root} into ${file}; Ctrl-C ends it`);
+          const { events, lost } = await follow(file, { session, faults, runtime, signal });
+          const held = await heldNow(await openCloudSession(runtime.files, runtime.http, directory));
+          await add(file, [{ end: runtime.clock.now(), held, lost } satisfies RecordingEnd]);
+          terminal.print(`${events} events${lost === 0 ? "" : `, and ${lost} lost for want of room`}`);
+        });
+        process.exitCode = ExitCode.ok;
+      } finally {
+        await runtime.http.close();
+      }
+    });
+}
+
+async function begin(file: string, directory: StateDir, runtime: Runtime): Promise<void> {
+  const kept = await new KeptHosts(runtime.files, directory).read();
+  const {
+    port: _port,
+    listen: _listen,
+    listen_without_tls: _plain,
+    ...cluster
+  } = await clusterFileOf({ runtime, digests: nodeDigests, directory }, kept);
+  const start: RecordingStart = {
+    recording: RECORDING_VERSION,
+    version: version(),
+    at: runtime.clock.now(),
+    cluster: clusterFileText(cluster),
+  };
+  // Nobody's file is written over.
+  await writeFile(file, `${JSON.stringify(start)}\n`, { flag: "wx", mode: 0o600 });
+}
+
+async function follow(
+  file: string,
+  place: {
+    readonly session: HostSession;
+    readonly faults: FaultWatch;
+    readonly runtime: Runtime;
+    readonly signal: AbortSignal;
+  },
+): Promise<{ readonly events: number; readonly lost: number }> {
+  const { session, faults, runtime, signal } = place;
+  let count = 0;
+  let missing = 0;
+  for (;;) {
+    const isLast = signal.aborted;
+    const { events, lost, more } = await session.call("take_recorded", {});
+    const all = [...events, ...(await faults.changes())];
+    await add(file, all);
+    count += all.length;
+    missing += lost;
+    if (isLast && !more) {
+      return { events: count, lost: missing };
+    }
+    if (!more) {
+      await runtime.timers.sleep(PAUSE, signal).catch(() => undefined);
+    }
+  }
+}
+
+async function add(file: string, lines: readonly object[]): Promise<void> {
+  await appendFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+}

@@ -1,0 +1,80 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { LocalCloud } from "../process/support/local-cloud.js";
+import { Operator } from "../process/support/operator.js";
+import { Program } from "../process/support/program.js";
+
+let home: string;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "compute-agent-record-"));
+});
+afterAll(async () => {
+  await run("down", "--all");
+  await rm(home, { recursive: true, force: true });
+});
+
+async function run(...args: string[]) {
+  const program = new Program("compute-cluster", args, { XDG_STATE_HOME: home });
+  const { code } = await program.exited;
+  return { code, stdout: program.stdout, stderr: program.stderr };
+}
+
+interface Replayed {
+  readonly cluster: string;
+  readonly differences: readonly { readonly what: string; readonly expected: string; readonly found: string }[];
+  readonly allocations: readonly string[] | null;
+}
+
+it("what was recorded of a cluster goes the same way in a new one, with new ids, and says where it does not", async () => {
+  const up = await run("up", "--name", "first", "--hosts", "2", "--port", "0", "--detach", "--json");
+  const { url, stateDir } = JSON.parse(up.stdout) as { readonly url: string; readonly stateDir: string };
+  const cloud = LocalCloud.over(stateDir, url);
+  const operator = new Operator(cloud);
+  const file = join(home, "recording.jsonl");
+  const record = new Program("compute-cluster", ["record", file, "--name", "first"], { XDG_STATE_HOME: home });
+  await record.printed(/Ctrl-C ends it/);
+  expect((await run("record", file, "--name", "first")).code).not.toBe(0);
+
+  const id = await operator.boot("vm1");
+  await operator.serverIn(id, "ACTIVE");
+  await run("fault", "set", "--name", "first", "devstack1", "driver.getDiagnostics=fail:once");
+  const { body } = await cloud.compute("GET", `/servers/${id}`);
+  const host = String(body.server?.["OS-EXT-SRV-ATTR:host"]);
+  await run("host", "kill", "--name", "first", host);
+  const services = await cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`);
+  await cloud.compute("PUT", `/os-services/${services.body.services?.[0]?.id}`, { forced_down: true });
+  expect((await cloud.compute("POST", `/servers/${id}/action`, { evacuate: {} })).status).toBe(200);
+  await run("wait", "--name", "first", "--for", "settled");
+  await cloud.compute("POST", "/os-keypairs", {
+    keypair: { name: "k1", type: "ssh", public_key: "ssh-ed25519 AAAA a" },
+  });
+  record.signal("SIGINT");
+  expect((await record.exited).code).toBe(0);
+
+  const text = await readFile(file, "utf8");
+  for (const secret of [await cloud.token(), await cloud.joinToken(), 'adminPass":"[^*]']) {
+    expect(text).not.toMatch(new RegExp(secret.replaceAll("+", "\\+")));
+  }
+  expect(text).toContain(`"run":["host","kill","${host}"]`);
+  expect(text).toContain('"run":["fault","set","devstack1","driver.getDiagnostics=fail:once"]');
+
+  const same = await run("replay", file, "--speed", "10", "--json");
+  expect({ ...(JSON.parse(same.stdout) as Replayed), cluster: "", code: same.code }).toEqual({
+    cluster: "",
+    differences: [],
+    allocations: [],
+    left: [],
+    code: 0,
+  });
+
+  // As if the evacuation had been refused then.
+  await writeFile(file, text.replace(/(\/action".*"status":)200/, "$1409"));
+  const other = await run("replay", file, "--speed", "10", "--json");
+  expect(other.code).toBe(1);
+  expect((JSON.parse(other.stdout) as Replayed).differences).toMatchObject([
+    { what: expect.stringContaining("/action"), expected: "409", found: "200" },
+  ]);
+}, 120_000);

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { firstPlaces, placedBody } from "../../../../../src/cli/cluster/record/first-places.js";
+import { heldDifferences } from "../../../../../src/cli/cluster/record/held.js";
+import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
+import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
+import { type Recording, readRecording } from "../../../../../src/cli/cluster/record/recording.js";
+import type { ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
+import type { RecordedEvent, RecordedRequest } from "../../../../../src/conductor/methods/cluster.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+
+const OLD = "00000000-0000-4000-8000-000000000001";
+const NEW = "00000000-0000-4000-8000-00000000000a";
+const START = { recording: 1, version: "1", at: 1_000, cluster: "hosts: []" };
+
+const asked = (more: Partial<RecordedRequest>): RecordedRequest => ({
+  at: 1_000,
+  user: "admin",
+  project: "admin",
+  method: "GET",
+  path: "/compute/v2.1/servers",
+  body: null,
+  status: 200,
+  answer: null,
+  ...more,
+});
+
+describe("ids of the recorded cloud", () => {
+  it("are learnt of answers, whose lists may have another order, and of links", () => {
+    const ids = new IdMap();
+    const hex = (text: string) => text.replaceAll("-", "");
+    ids.learn(
+      {
+        images: [
+          { name: "a", id: OLD },
+          { name: "b", id: hex(OLD) },
+        ],
+        links: [`http://one/servers/${OLD}`],
+      },
+      {
+        images: [
+          { name: "b", id: hex(NEW) },
+          { name: "a", id: NEW },
+        ],
+        links: [`http://two/servers/${NEW}`],
+      },
+    );
+    expect(ids.of(OLD)).toBe(NEW);
+    expect(ids.translate(`/servers/${OLD}/x?project=${hex(OLD)}`)).toBe(`/servers/${NEW}/x?project=${hex(NEW)}`);
+  });
+
+  it("stay what they were learnt to be first, and what no answer tells is left as it is", () => {
+    const ids = new IdMap();
+    ids.learn({ id: OLD }, { id: NEW });
+    ids.learn({ id: OLD }, { id: "00000000-0000-4000-8000-00000000000b" });
+    ids.learn({ a: [{ name: "x", id: OLD }] }, { a: [] });
+    ids.learn([OLD, 1, null], "other");
+    expect(ids.translate(OLD)).toBe(NEW);
+    expect(ids.translate(NEW)).toBe(NEW);
+  });
+});
+
+it("a server is built where it was, unless the request says where", () => {
+  const made = asked({
+    method: "POST",
+    body: { server: { name: "vm", min_count: 1 } },
+    answer: { server: { id: OLD } },
+  });
+  const shown = asked({
+    answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h2", "OS-EXT-AZ:availability_zone": "east" } },
+  });
+  const places = firstPlaces([made, shown, asked({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h3" } } })]);
+  expect(placedBody(made, places)).toEqual({ server: { name: "vm", min_count: 1, availability_zone: "east:h2" } });
+  expect(placedBody({ ...made, body: { server: { host: "h1" } } }, places)).toEqual({ server: { host: "h1" } });
+  expect(placedBody({ ...made, body: { server: { min_count: 2 } } }, places)).toEqual({ server: { min_count: 2 } });
+  expect(placedBody(made, new Map())).toEqual(made.body);
+});
+
+it("what is held is compared by providers' names and what ids are now", () => {
+  const amounts = { VCPU: 1, DISK_GB: 2 };
+  const idOf = (id: string) => (id === OLD ? NEW : undefined);
+  expect(
+    heldDifferences(
+      { h1: { [OLD]: amounts, move: amounts }, h2: {} },
+      { h1: { [NEW]: amounts, other: amounts }, h2: {} },
+      idOf,
+    ),
+  ).toEqual([]);
+  expect(heldDifferences({ h1: { [OLD]: amounts } }, { h2: { [NEW]: amounts } }, idOf)).toEqual([
+    `h1: expected ${NEW} DISK_GB=2 VCPU=1, found nothing`,
+    `h2: expected nothing, found ${NEW} DISK_GB=2 VCPU=1`,
+  ]);
+});
+
+describe("a replay", () => {
+  async function replayed(
+    events: readonly RecordedEvent[],
+    answers: (request: Parameters<ReplaySession["request"]>[1], at: number) => number,
+  ) {
+    const world = createVirtualRuntime();
+    const done: string[] = [];
+    const began = world.clock.monotonic();
+    const now = () => world.clock.monotonic() - began;
+    const recording: Recording = { start: START, events, end: undefined };
+    const result = await world.runUntil(
+      playRecording(recording, 2, {
+        session: {
+          request: async (project, request) => {
+            done.push(`${now()} ${project} ${request.method} ${request.path} ${request.body ?? ""}`.trimEnd());
+            const status = answers(request, done.length);
+            return { status, headers: {}, body: JSON.stringify({ server: { id: NEW } }) };
+          },
+        },
+        run: async (words) => {
+          done.push(`${now()} ${words.join(" ")}`);
+          return words.includes("fail") ? "ended with 1" : undefined;
+        },
+        runtime: world,
+        signal: new AbortController().signal,
+      }),
+    );
+    return { done, ...result };
+  }
+
+  it("asks in the recorded times, as fast as it is told, with the ids of the new cloud", async () => {
+    const { done, differences } = await replayed(
+      [
+        asked({ method: "POST", body: { server: {} }, status: 202, answer: { server: { id: OLD } } }),
+        { at: 3_000, run: ["host", "kill", "h1"] },
+        asked({ at: 5_000, method: "DELETE", path: `/compute/v2.1/servers/${OLD}`, project: "p", status: 204 }),
+      ],
+      ({ method }) => (method === "POST" ? 202 : 204),
+    );
+    expect(done).toEqual([
+      '0 admin POST /compute/v2.1/servers {"server":{}}',
+      "1000 host kill h1",
+      `2000 p DELETE /compute/v2.1/servers/${NEW}`,
+    ]);
+    expect(differences).toEqual([]);
+  });
+
+  it("asks again for a while what the cluster is not ready for, and says where it went otherwise", async () => {
+    const { done, differences } = await replayed(
+      [asked({ method: "POST", status: 202 }), asked({ status: 404 }), { at: 2_000, run: ["host", "start", "fail"] }],
+      ({ method }, at) => (method === "POST" ? (at < 4 ? 409 : 202) : 200),
+    );
+    expect(done.filter((text) => text.includes("POST"))).toHaveLength(4);
+    expect(differences).toEqual([
+      { at: 0, what: "GET /compute/v2.1/servers", expected: "404", found: "200" },
+      { at: 1_000, what: "compute-cluster host start fail", expected: "done", found: "ended with 1" },
+    ]);
+  });
+
+  it("leaves out what was not kept, and says so", async () => {
+    const { done, left } = await replayed(
+      [asked({ left: "its body is no JSON, or too long" }), asked({ user: "demo", status: 403 })],
+      () => 200,
+    );
+    expect(done).toEqual([]);
+    expect(left).toHaveLength(2);
+  });
+});
+
+describe("a recording", () => {
+  async function read(...lines: string[]) {
+    const { files } = createVirtualRuntime();
+    await files.write("/r.jsonl", lines.join("\n"));
+    return readRecording("/r.jsonl", files);
+  }
+  const start = JSON.stringify(START);
+
+  it("is in the order of its times, and may be broken off in the middle of a line", async () => {
+    const later = JSON.stringify(asked({ at: 3_000 }));
+    const earlier = JSON.stringify({ at: 2_000, run: ["host", "kill", "h1"] });
+    const { events, end } = await read(start, later, earlier, '{"at":4');
+    expect(events.map(({ at }) => at)).toEqual([2_000, 3_000]);
+    expect(end).toBeUndefined();
+    expect((await read(start, JSON.stringify({ end: 1, held: {}, lost: 0 }), "")).end).toMatchObject({ lost: 0 });
+  });
+
+  it.each([
+    [["{}", ""], "/r.jsonl:1: found no beginning of a recording"],
+    [[JSON.stringify({ ...START, recording: 2, version: "9.9" }), ""], "use version 9.9 of the program"],
+    [[start, "nonsense", ""], "/r.jsonl:2: found nonsense, expected a JSON object"],
+    [[start, '{"at":1,"run":["delete","ci"]}', ""], "/r.jsonl:2: found neither a request nor a command"],
+    [[start, '{"at":1,"method":"GET","path":"http://elsewhere/","status":200}', ""], "/r.jsonl:2: found neither"],
+  ])("is refused with the place of what is wrong: %#", async (lines, message) => {
+    await expect(read(...lines)).rejects.toThrow(message);
+  });
+});
