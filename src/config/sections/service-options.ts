@@ -196,7 +196,10 @@ export const SCHEDULER_OPTIONS = {
   ),
 };
 
-/** Nova's filters that there are here. What the second and third compare, Placement does. */
+/**
+ * Nova's filters that there are here. What the second and third compare, Placement does.
+ * @internal for tests
+ */
 export const SCHEDULER_FILTERS = [
   "ComputeFilter",
   "ComputeCapabilitiesFilter",
