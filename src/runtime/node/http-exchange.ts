@@ -7,6 +7,7 @@ import type { ListenLimits } from "../server.js";
 import { BYTES, type ServiceHandler, type ServiceResponse } from "../service.js";
 import type { Bytes } from "../transfers.js";
 import { dropRest, endWhenIdle, sendBytes } from "./byte-bodies.js";
+import { ReadTurns } from "./read-turns.js";
 import { sendPieces } from "./text-pieces.js";
 
 /** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
@@ -30,6 +31,7 @@ export class HttpExchange {
   readonly #requestTimeout: number;
   readonly #refuse: Refuse;
   readonly #logger: Logger;
+  readonly #reads = new ReadTurns();
   #draining = false;
 
   constructor(
@@ -57,7 +59,12 @@ export class HttpExchange {
       return;
     }
     if (!hasBody(request)) {
-      this.#reply(request, response, { text: "" }, listenerUrl);
+      const reply = () => this.#reply(request, response, { text: "" }, listenerUrl);
+      if (request.method === "GET") {
+        this.#reads.begin(reply);
+      } else {
+        reply();
+      }
       return;
     }
     readBody(request, { bytes: this.#bodyBytes, time: this.#requestTimeout }, (body) => {
