@@ -22,6 +22,11 @@ async function run(options: AgentCommandOptions): Promise<number> {
 /** What authors of drivers need is loaded only for them. */
 async function parse(): Promise<void> {
   const [, , first, , line = ""] = process.argv;
+  if (first === "up") {
+    // The package is called as this program is: npx compute-agent up is what newcomers try.
+    await import("./compute-cluster.js");
+    return;
+  }
   if (first === "completion" || first === "complete") {
     const { completionCommand, printCompletion } = await import("./completion/completion-command.js");
     if (first === "complete") {

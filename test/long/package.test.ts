@@ -128,6 +128,29 @@ describe("the packed package", () => {
       expect(stdout).toBe("serving\n");
     });
 
+    test("npx starts a cluster by the package's own name, and a scenario that comes with it", async () => {
+      const env = { ...process.env, XDG_STATE_HOME: join(folder, "state-home") };
+      const npx = (...args: string[]) => execute("npx", ["--no-install", ...args], { cwd: project, env });
+      const up = await npx(
+        "compute-agent",
+        "up",
+        "--scenario",
+        "overcommitted",
+        "--name",
+        "npx",
+        "--port",
+        "0",
+        "--detach",
+      );
+      expect(up.stdout).toContain("An operator lowers the ratio to 1.");
+      const audit = npx("compute-cluster", "audit", "--settled-for", "0", "--name", "npx");
+      await expect(audit).rejects.toMatchObject({
+        code: 3,
+        stdout: expect.stringContaining("overcommitted-inventory"),
+      });
+      expect((await npx("compute-cluster", "down", "--name", "npx")).stdout).toContain("stopped");
+    });
+
     test("both programs run, with that driver", async () => {
       const places = ["--hosts", "1", "--port", "0", "--state-dir", join(project, "state")];
       const up = program("compute-cluster", "up", "--driver", driver, ...places);

@@ -90,6 +90,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
 
 const EXIT_CODES = `
 For authors of drivers: compute-agent driver --help
+A whole cluster: compute-agent up, which is compute-cluster up
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start;
 4 no control plane, or it refused the join token; 5 another agent took the host. With many hosts:
