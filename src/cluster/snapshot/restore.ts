@@ -117,7 +117,12 @@ function prepare(root: string, folder: string, snapshot: Snapshot): Plan {
         .filter((path) => !isPut.has(path))
         .map((path) => ({ path, kind: "file" as const })),
     ],
-    folders: snapshot.entries.filter(({ bytes }) => bytes === null).map(({ path, mode }) => ({ path, mode })),
+    folders: snapshot.entries
+      .filter(({ path, mode, bytes }) => {
+        const found = before.get(path);
+        return bytes === null && (found?.bytes !== null || found.mode !== mode);
+      })
+      .map(({ path, mode }) => ({ path, mode })),
     put: put.filter(({ name }) => sizeOf(join(folder, name)) !== undefined),
     modes: snapshot.entries
       .filter(
@@ -159,7 +164,6 @@ function stage(path: string, snapshot: Snapshot, entry: SavedEntry, replaced: Bu
   } else {
     writeSparse(path, { bytes: replaced.length, mode, extents: [[0, replaced.length]] }, [replaced]);
   }
-  changeMode(path, mode);
 }
 
 /** The text of a file with the path of this state directory in place of the snapshot's; undefined: it stays as it is. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   chmodSync,
   closeSync,
+  fchmodSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -128,7 +129,10 @@ export function writeSparse(
     path,
     "w",
     (file) => {
-      ftruncateSync(file, bytes);
+      if (extents.length !== 1 || extents[0]?.[1] !== bytes) {
+        ftruncateSync(file, bytes);
+      }
+      fchmodSync(file, mode);
       const each = parts[Symbol.iterator]();
       for (const [begin, length] of extents) {
         for (let offset = begin; offset < begin + length; ) {
@@ -199,14 +203,17 @@ export function changeMode(path: string, mode: number): void {
   chmodSync(path, mode);
 }
 
-/** False: what was to be moved is not there. */
+/** To a folder that is there. False: what was to be moved is not there. */
 export function move(from: string, to: string): boolean {
-  if (statSync(from, { throwIfNoEntry: false }) === undefined) {
-    return false;
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (statSync(from, { throwIfNoEntry: false }) === undefined) {
+      return false;
+    }
+    throw error;
   }
-  mkdirSync(dirname(to), { recursive: true });
-  renameSync(from, to);
-  return true;
 }
 
 /** A file, or a folder whose entries were removed before; one that has others goes with them. */
