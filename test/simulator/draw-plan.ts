@@ -93,10 +93,11 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   large: { hosts: 30, pace: 2_000, leftOut: 0.4 },
   metal: { hosts: 2, pace: 3_000, leftOut: 0.3, metal: 1 },
   evacuations: {
+    hosts: 4,
     pace: 2_000,
     leftOut: 0.5,
     groups: 0.7,
-    favours: { fence: 4, evacuate: 2, "kill-agent": 3, create: 1.5 },
+    favours: { fence: 2, "force-up": 8, evacuate: 2, "kill-agent": 2, create: 1.5 },
   },
   services: {
     pace: 2_500,

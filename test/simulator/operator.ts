@@ -42,7 +42,8 @@ export async function evacuateOne(stage: Stage): Promise<void> {
 async function evacuateServer(stage: Stage, id: string): Promise<void> {
   const { cluster, dice } = stage;
   const host = dice.chance(0.5) ? {} : { host: dice.pick(cluster.hosts)?.name };
-  const forced = "host" in host && dice.chance(0.2);
+  // Only who insists comes to a host that the scheduler would not choose for the server's group.
+  const forced = "host" in host && dice.chance(cluster.plan.deployment.groups ? 0.6 : 0.2);
   const body = { evacuate: forced ? { ...host, force: true } : host };
   const version = forced ? "2.67" : dice.chance(0.3) ? "2.95" : "2.94";
   await act(stage, "evacuate", { method: "POST", path: `/servers/${id}/action`, body, version }, id);
