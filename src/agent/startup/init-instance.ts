@@ -32,8 +32,14 @@ export async function planInit(
   return { steps: planInitInstance({ host: view.host, instance, power, resumeGuests, plugsVifs }), power };
 }
 
-/** From which a message that waits for the host begins what a start would otherwise give up (2.6 rows 5 and 6). */
-const BEGINNINGS: readonly (TaskState | null)[] = ["rebuilding", "shelving", "rescuing", "image_snapshot_pending"];
+/** From which a message that waits for the host begins what a start would otherwise give up, or take for done (2.6). */
+const BEGINNINGS: readonly (TaskState | null)[] = [
+  "rebuilding",
+  "shelving",
+  "rescuing",
+  "pausing",
+  "image_snapshot_pending",
+];
 
 /** Spec 2.6 for one instance, unless somebody else has it by now. */
 export async function initInstance(services: AgentServices, instance: Instance): Promise<void> {

@@ -25,6 +25,7 @@ const rebuild = { migrationId: null, onSharedStorage: null, node: "devstack1", i
 for (const [row, method, task, params, vmState] of [
   ["interrupted shelve", "shelve_instance", "shelving", { imageId: VM }, "shelved_offloaded"],
   ["interrupted rescue", "rescue_instance", "rescuing", {}, "rescued"],
+  ["finished but not recorded", "pause_instance", "pausing", {}, "paused"],
   ["5", "rebuild_instance", "rebuilding", { ...rebuild, recreate: false }, "active"],
 ] as const) {
   scenario(
