@@ -5,7 +5,10 @@ import { packageFolder } from "../../ui/version.js";
 import type { ClusterState } from "../cluster-state.js";
 import type { Finding } from "./finding.js";
 
-/** Whether a version is in a range as package.json's `engines` has them: `^20.19.0 || >=24.0.0`. */
+/**
+ * Whether a version is in a range as package.json's `engines` has them: `^20.19.0 || >=24.0.0`.
+ * @internal for tests
+ */
 export function isInRange(version: string, range: string): boolean {
   const [major = 0, minor = 0, patch = 0] = numbers(version);
   return range.split("||").some((part) => {
