@@ -121,12 +121,11 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   opened.add(() => ironic.stop());
   const agentToken = sharedServiceToken(identity, clock, "nova");
   let url = "";
-  const recorder = new RequestRecorder(clock, identity.validate);
   const watch = new RequestWatch(clock, [
-    recorder.hear,
     ...(options.logRequests ? [requestLog(logger, identity.validate)] : []),
     ...(options.onRequest ? [options.onRequest] : []),
   ]);
+  const recorder = new RequestRecorder(clock, identity.validate, watch.add);
   const placement = options.placement
     ? outsidePlacement(runtime, options.placement)
     : embeddedPlacement({ runtime, store, identity, agentToken, rootUrl: () => url, watched: watch.service });

@@ -25,8 +25,16 @@ async function buildah(...args: string[]): Promise<string> {
 }
 
 test("an image of nothing but Node and the package is built, and a cluster runs in it", async () => {
-  await execute(join(PACKAGE_ROOT, "container/make-root.sh"), [folder]);
-  await buildah("build", "-q", "-f", join(PACKAGE_ROOT, "container/Containerfile"), "-t", "compute-agent", folder);
+  await execute(join(PACKAGE_ROOT, "config/container/make-root.sh"), [folder]);
+  await buildah(
+    "build",
+    "-q",
+    "-f",
+    join(PACKAGE_ROOT, "config/container/Containerfile"),
+    "-t",
+    "compute-agent",
+    folder,
+  );
   const container = await buildah("from", "compute-agent");
   const program = ["/bin/node", "/app/node_modules/compute-agent/dist/bin/compute-cluster.js"];
   const run = (...args: string[]) => buildah("run", "--isolation", "chroot", container, ...program, ...args);

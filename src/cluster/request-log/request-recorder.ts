@@ -2,7 +2,7 @@ import type { Recorded, RecordedEvent } from "../../conductor/methods/cluster.js
 import type { Clock } from "../../runtime/clock.js";
 import type { ValidateToken } from "../credentials.js";
 import { withoutSecrets } from "./shown-target.js";
-import type { AnsweredRequest } from "./watched-requests.js";
+import type { AnsweredRequest, RequestListener } from "./watched-requests.js";
 import { withoutSecretFields } from "./without-secrets.js";
 
 /** Milliseconds after which nobody records any more who does not ask. */
@@ -20,19 +20,27 @@ const SERVICE_PROJECT = "service";
 export class RequestRecorder {
   readonly #clock: Clock;
   readonly #whose: ValidateToken;
+  readonly #listen: (listener: RequestListener) => void;
+  #isListening = false;
   #asked = Number.NEGATIVE_INFINITY;
   #waiting: { readonly event: RecordedEvent; readonly size: number }[] = [];
   #size = 0;
   #lost = 0;
 
-  constructor(clock: Clock, whose: ValidateToken) {
+  /** @param listen lets the recorder hear of each request from then on; until somebody records, nothing is paid for it */
+  constructor(clock: Clock, whose: ValidateToken, listen: (listener: RequestListener) => void) {
     this.#clock = clock;
     this.#whose = whose;
+    this.#listen = listen;
   }
 
   /** What has happened since the last time; from the first time on it is kept. */
   take(): Recorded {
     this.#asked = this.#clock.monotonic();
+    if (!this.#isListening) {
+      this.#isListening = true;
+      this.#listen(this.#hear);
+    }
     const events: RecordedEvent[] = [];
     for (let size = 0; ; ) {
       const next = this.#waiting[events.length];
@@ -55,7 +63,7 @@ export class RequestRecorder {
     }
   }
 
-  readonly hear = ({ mount, request, response, milliseconds }: AnsweredRequest): void => {
+  readonly #hear = ({ mount, request, response, milliseconds }: AnsweredRequest): void => {
     if (!this.#isAsked() || mount === "" || request.path.startsWith("/v3/auth/")) {
       return;
     }

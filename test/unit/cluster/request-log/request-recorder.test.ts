@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Credentials } from "../../../../src/cluster/credentials.js";
 import { RequestRecorder } from "../../../../src/cluster/request-log/request-recorder.js";
-import type { AnsweredRequest } from "../../../../src/cluster/request-log/watched-requests.js";
+import type { AnsweredRequest, RequestListener } from "../../../../src/cluster/request-log/watched-requests.js";
 import { withoutHiddenFields, withoutSecretFields } from "../../../../src/cluster/request-log/without-secrets.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { ADMINISTRATOR } from "../../../fixtures/world/administrator.js";
@@ -12,9 +12,14 @@ function begin() {
     admin: ADMINISTRATOR,
     nova: { ...ADMINISTRATOR, userName: "nova", projectName: "service" },
   };
-  const recorder = new RequestRecorder(world.clock, (token) => people[token]);
+  const listeners: RequestListener[] = [];
+  const recorder = new RequestRecorder(
+    world.clock,
+    (token) => people[token],
+    (listener) => void listeners.push(listener),
+  );
   const hear = (more: Partial<AnsweredRequest["request"]> = {}, answer = "", mount = "/compute") =>
-    recorder.hear({
+    listeners.at(0)?.({
       mount,
       request: {
         method: "GET",

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Makes the root folder of the image: this Node with the libraries that it needs, and the packed package with its dependencies.
-#   container/make-root.sh FOLDER && buildah build -f container/Containerfile -t compute-agent FOLDER
+#   config/container/make-root.sh FOLDER && buildah build -f config/container/Containerfile -t compute-agent FOLDER
 set -eu
 folder=$1
-package=$(cd "$(dirname "$0")/.." && pwd)
+package=$(cd "$(dirname "$0")/../.." && pwd)
 root=$folder/root
 mkdir -p "$root/bin" "$root/tmp" "$root/state" "$root/app"
 node=$(node -p process.execPath)
