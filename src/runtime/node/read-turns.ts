@@ -23,23 +23,29 @@ export class ReadTurns {
     }
   }
 
+  /** Each turn begins one at least, however little of its time is left by then. */
   readonly #turn = (): void => {
     this.#since = undefined;
-    if (this.#waiting.length > 0) {
+    const read = this.#waiting.shift();
+    if (read !== undefined) {
       this.#since = performance.now();
       setImmediate(this.#turn);
-      this.#next();
+      this.#run(read);
     }
   };
 
   readonly #next = (): void => {
     const read = this.#hasTime() ? this.#waiting.shift() : undefined;
     if (read !== undefined) {
-      read();
-      // Behind all that the read does without waiting for anything, which counts.
-      queueMicrotask(() => process.nextTick(this.#next));
+      this.#run(read);
     }
   };
+
+  #run(read: () => void): void {
+    read();
+    // Behind all that the read does without waiting for anything, which counts.
+    queueMicrotask(() => process.nextTick(this.#next));
+  }
 
   #hasTime(): boolean {
     return this.#since !== undefined && performance.now() - this.#since < SLICE;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LocalCloud } from "./support/local-cloud.js";
-import { Operator } from "./support/operator.js";
-import { Program } from "./support/program.js";
+import { LocalCloud } from "../process/support/local-cloud.js";
+import { Operator } from "../process/support/operator.js";
+import { Program } from "../process/support/program.js";
 
 describe("faults on purpose", () => {
   let cloud: LocalCloud;
