@@ -236,7 +236,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     outsideUrl: outside?.url,
     /** The state of record, for those that live in the same process. */
     store,
-    /** Who a token is for; undefined: it is not valid. */
+    /** Finds the user and project of a token; undefined: the token is not valid. */
     whose: identity.validate,
     /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
     controls: conductor.controls,

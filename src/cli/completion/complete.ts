@@ -122,7 +122,7 @@ function follow(program: Command, words: readonly string[]) {
   return { command, path, options, positional, awaited };
 }
 
-/** Those of the commands above it, too. */
+/** A command takes the options of the commands above it, too. */
 function optionsOf(command: Command): readonly Option[] {
   return [...command.options, ...(command.parent === null ? [] : optionsOf(command.parent))];
 }

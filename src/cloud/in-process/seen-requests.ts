@@ -27,7 +27,7 @@ export class SeenRequests {
 
   readonly keep = ({ mount, request, response }: AnsweredRequest): void => {
     const { method, headers } = request;
-    // Who asks for a token is who it is given to.
+    // A request for a token has none yet: its answer has it.
     const token = headers["x-auth-token"] ?? response.headers["x-subject-token"];
     const secrets = [token, headers["x-subject-token"], response.headers["x-subject-token"]];
     const shown = withoutSecrets(request.path, request.query, secrets);

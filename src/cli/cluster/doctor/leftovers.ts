@@ -9,7 +9,7 @@ export interface OurProcess {
   readonly stateDir: string;
 }
 
-/** Those of this user, where the system shows processes as files. */
+/** Finds the processes of this user, where the system shows processes as files. */
 export async function ourProcesses(proc = "/proc"): Promise<readonly OurProcess[]> {
   const names = await readdir(proc).catch(() => []);
   const found = await Promise.all(

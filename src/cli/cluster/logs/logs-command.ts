@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
 import { expandHosts, HostRangeError } from "../../../records/host-range.js";
+import { nodeClock } from "../../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeTimers } from "../../../runtime/node/node-timers.js";
 import { ExitCode } from "../../ui/exit-code.js";
@@ -83,7 +84,7 @@ function count(text: string): number {
 }
 
 function since(text: string): number {
-  const time = parseSince(text, Date.now());
+  const time = parseSince(text, nodeClock().now());
   if (time === undefined) {
     throw new InvalidArgumentError("expected a duration, as 90s, 10m, 2h or 1d, or a time, as 2026-11-25T20:13:51.");
   }

@@ -32,7 +32,7 @@ export class IdMap {
     }
   }
 
-  /** Of ids, and of texts that have some, as links. */
+  /** Learns which id stands for which, also inside of texts such as links. */
   #learnWithin(then: string, now: string): void {
     const before = then.match(ID) ?? [];
     const after = now.match(ID) ?? [];

@@ -33,7 +33,7 @@ export interface ReplayPlace {
 /** Milliseconds for which a request is tried again that comes sooner after the one before it than it may. */
 const PATIENCE = 30_000;
 const PAUSE = 200;
-/** Of requests that the cluster is not ready for. */
+/** Statuses after which the replay asks again: the cluster was not ready for the request. */
 const TOO_EARLY = [404, 409];
 
 /**

@@ -10,7 +10,7 @@ export type HeldByProvider = Readonly<Record<string, Readonly<Record<string, Rea
 /** The first line of a file. */
 export interface RecordingStart {
   readonly recording: number;
-  /** Of the program that has made it. */
+  /** The version of the program that made the recording. */
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly at: number;

@@ -17,7 +17,7 @@ const MEMBERS = {
   resource_limit: AMOUNT,
   description: Type.Optional(orNull(TEXT)),
 };
-/** Of a project or of a domain, not both. */
+/** A limit belongs to a project or to a domain, not to both. */
 const CREATE = Type.Array(
   Type.Object(
     { ...MEMBERS, project_id: Type.Optional(ID), domain_id: Type.Optional(ID) },
