@@ -2,7 +2,8 @@ import { createColors } from "picocolors";
 import type { LogEntry } from "../../runtime/node/node-logger.js";
 import { terminalText, terminalValue } from "../../runtime/terminal-text.js";
 
-const LEVELS: Readonly<Record<number, string>> = {
+/** What each level of pino is called in logs of OpenStack. */
+export const LOG_LEVELS: Readonly<Record<number, string>> = {
   10: "TRACE",
   20: "DEBUG",
   30: "INFO",
@@ -15,7 +16,7 @@ const LEVELS: Readonly<Record<number, string>> = {
 export function logLine(entry: LogEntry, colour: boolean): string {
   const { level, time, pid, message, request_id, instance, err, ...fields } = entry;
   const paint = createColors(colour);
-  const name = LEVELS[level] ?? String(level);
+  const name = LOG_LEVELS[level] ?? String(level);
   const painted = level >= 50 ? paint.red(name) : level >= 40 ? paint.yellow(name) : name;
   const parts = [paint.dim(`${stamp(time)}${pid === undefined ? "" : ` ${pid}`}`), painted];
   if (request_id !== undefined) {

@@ -1,3 +1,5 @@
+import { LOG_LEVELS } from "../../ui/log-line.js";
+
 /** What a program wrote to its log at once: a line, and those that belong to it, as of a stack. */
 export interface LogText {
   /** Milliseconds since the epoch; never before the entry above it. */
@@ -33,15 +35,6 @@ const FIELD = / ([\w.-]+)=("(?:[^"\\]|\\.)*"|\S+)/g;
 /** Characters of a message that is taken apart. */
 const LONGEST = 8_000;
 
-const LEVELS: Readonly<Record<number, string>> = {
-  10: "TRACE",
-  20: "DEBUG",
-  30: "INFO",
-  40: "WARNING",
-  50: "ERROR",
-  60: "CRITICAL",
-};
-
 /** An entry of either format as one for programs. */
 export function asRecord({ time, lines }: LogText): Readonly<Record<string, unknown>> {
   const [first = "", ...more] = lines;
@@ -50,7 +43,7 @@ export function asRecord({ time, lines }: LogText): Readonly<Record<string, unkn
   const json = first.startsWith("{") ? parsed(first) : undefined;
   if (json !== undefined) {
     const { time: _time, level, ...fields } = json;
-    return { time: at, level: LEVELS[Number(level)] ?? level, ...fields, ...rest };
+    return { time: at, level: LOG_LEVELS[Number(level)] ?? level, ...fields, ...rest };
   }
   const found = ENTRY.test(first) ? PRETTY.exec(first) : null;
   if (found === null) {
