@@ -44,7 +44,7 @@ export class DomainWatcher {
   #wanted: ReadonlySet<string> | "all" | undefined;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
-  /** The state of the folders when {@link glance} last looked at them. */
+  /** The state of the folders when they were last asked for it. */
   #stamps: readonly number[] = [];
   #stampedAt = 0;
 
@@ -58,6 +58,8 @@ export class DomainWatcher {
 
   /** What is there now is no news. */
   async start(): Promise<void> {
+    // Before the states are read: what changes meanwhile has another stamp at the next glance.
+    await this.#isStampedAnew();
     for (const [uuid, state] of await this.#store.states()) {
       this.#known.set(uuid, state);
     }
@@ -79,6 +81,13 @@ export class DomainWatcher {
 
   /** Looks for news if the folders changed unseen, as they may on a network file system; each pass calls it. */
   async glance(): Promise<void> {
+    if (await this.#isStampedAnew()) {
+      this.look();
+    }
+  }
+
+  /** Whether the folders may have changed since they were last asked for. */
+  async #isStampedAnew(): Promise<boolean> {
     const now = this.#doors.clock.now();
     const stats = await Promise.all(this.#folders.map((path) => this.#doors.files.stat(path)));
     const stamps = stats.map((stat) => stat?.modified ?? Number.NaN);
@@ -87,9 +96,7 @@ export class DomainWatcher {
     );
     this.#stamps = stamps;
     this.#stampedAt = now;
-    if (!seen) {
-      this.look();
-    }
+    return !seen;
   }
 
   /** Looks for news soon. @param names of files that changed; left out: all guests are looked at */

@@ -17,6 +17,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { FileFailure, type FileStat, type Files } from "../files.js";
 import type { Bytes } from "../transfers.js";
+import { QuickLooks } from "./quick-looks.js";
 
 /** Names of files that {@link NodeFiles} has not finished; a killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
@@ -32,6 +33,7 @@ const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {
   readonly #onDisk: boolean;
+  readonly #quick = new QuickLooks();
 
   /** @param options `onDisk`: what is written outlives a loss of power, as {@link Files} says; false: only this process */
   constructor({ onDisk = true }: { readonly onDisk?: boolean } = {}) {
@@ -39,11 +41,12 @@ export class NodeFiles implements Files {
   }
 
   async read(path: string): Promise<string> {
-    return attempt(path, "read", () => readFile(path, "utf8"));
+    return this.#quick.read(path)?.found ?? attempt(path, "read", () => readFile(path, "utf8"));
   }
 
   async readIfPresent(path: string): Promise<string | undefined> {
-    return attempt(path, "read", () => orAbsent(undefined, () => readFile(path, "utf8")));
+    const quick = this.#quick.read(path);
+    return quick ? quick.found : attempt(path, "read", () => orAbsent(undefined, () => readFile(path, "utf8")));
   }
 
   async write(
@@ -133,21 +136,21 @@ export class NodeFiles implements Files {
   }
 
   async list(path: string): Promise<string[]> {
-    const names = await attempt(path, "list", () => orAbsent([], () => readdir(path)));
+    const quick = this.#quick.list(path);
+    const names = quick ? (quick.found ?? []) : await attempt(path, "list", () => orAbsent([], () => readdir(path)));
     return names.filter((name) => !UNFINISHED.test(name)).sort();
   }
 
   async stat(path: string): Promise<FileStat | undefined> {
-    return attempt(path, "stat", () =>
-      orAbsent(undefined, async () => {
-        const found = await stat(path);
-        return {
-          kind: found.isFile() ? "file" : found.isDirectory() ? "folder" : "other",
-          bytes: found.size,
-          modified: found.mtimeMs,
-          mode: found.mode & 0o7777,
-        };
-      }),
+    const quick = this.#quick.stat(path);
+    const found = quick ? quick.found : await attempt(path, "stat", () => orAbsent(undefined, () => stat(path)));
+    return (
+      found && {
+        kind: found.isFile() ? "file" : found.isDirectory() ? "folder" : "other",
+        bytes: found.size,
+        modified: found.mtimeMs,
+        mode: found.mode & 0o7777,
+      }
     );
   }
 

@@ -87,6 +87,43 @@ test("the driver looks only at the guest that changed, however many there are", 
   await host.cleanupHost();
 });
 
+test("a start reads each state once; what changed since the first look is seen in the next pass", async () => {
+  const runtime = createVirtualRuntime();
+  const reads: string[] = [];
+  const counting: Files = new Proxy(runtime.files, {
+    get: (files, name: keyof Files) => {
+      if (name === "watch") {
+        return () => () => undefined;
+      }
+      if (name !== "readIfPresent") {
+        return files[name].bind(files);
+      }
+      return (path: string) => {
+        reads.push(path);
+        return files.readIfPresent(path);
+      };
+    },
+  });
+  const config = { connectionUri: "fake-libvirt:///h", stopEventDelay: 0 };
+  const before = await createDriverHost(definition, contextOf(runtime, { config }));
+  await before.initHost();
+  await before.spawn(instanceOf(), SPAWN);
+  await before.cleanupHost();
+  await runtime.advance(10_000);
+  const host = await createDriverHost(definition, contextOf(runtime, { config, files: counting }));
+  const events: LifecycleEvent[] = [];
+  await host.initHost();
+  host.setLifecycleListener((event) => void events.push(event));
+  await host.getAvailableResource("devstack1");
+  await runtime.advance(1_000);
+  expect(reads.filter((path) => path === `/h/state/${UUID}`)).toHaveLength(1);
+  await runtime.files.write(`/h/state/${UUID}`, "shutoff\n");
+  await host.getAvailableResource("devstack1");
+  await runtime.advance(1_000);
+  expect(events).toMatchObject([{ uuid: UUID, transition: "stopped" }]);
+  await host.cleanupHost();
+});
+
 test("on real files a running driver hears of what a person does", async () => {
   const lab = await realLab();
   try {

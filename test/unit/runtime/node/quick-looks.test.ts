@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, expect, it, vi } from "vitest";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+import { QuickLooks } from "../../../../src/runtime/node/quick-looks.js";
+import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
+
+afterEach(() => vi.restoreAllMocks());
+
+it("reads a small file at once, and leaves large ones, folders and pipes to a thread", async () => {
+  vi.spyOn(performance, "now").mockReturnValue(0);
+  await inTemporaryFolder(runtime, "looks", async (folder) => {
+    const { files } = runtime;
+    await files.write(join(folder, "small"), "running\n");
+    await files.write(join(folder, "large"), "x".repeat(65 * 1024));
+    execFileSync("mkfifo", [join(folder, "pipe")]);
+    const looks = new QuickLooks();
+    expect(looks.read(join(folder, "small"))).toEqual({ found: "running\n" });
+    expect(looks.read(join(folder, "absent"))).toEqual({ found: undefined });
+    expect(looks.list(join(folder, "absent"))).toEqual({ found: undefined });
+    for (const name of ["large", "pipe", "."]) {
+      expect(looks.read(join(folder, name)), name).toBeUndefined();
+    }
+    expect(looks.list(folder)?.found?.toSorted()).toEqual(["large", "pipe", "small"]);
+  });
+});
+
+it("looks for a slice of each turn, whatever the disk takes", async () => {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    now += 1.5;
+    return now;
+  });
+  const looks = new QuickLooks();
+  expect(looks.stat("/")).toBeDefined();
+  expect(looks.stat("/")).toBeDefined();
+  expect(looks.stat("/")).toBeUndefined();
+  await turn();
+  expect(looks.stat("/")).toBeDefined();
+});
