@@ -32,8 +32,12 @@ export async function planInit(
   return { steps: planInitInstance({ host: view.host, instance, power, resumeGuests, plugsVifs }), power };
 }
 
-/** From which a message that waits for the host begins what a start would otherwise give up, or take for done (2.6). */
+/**
+ * From which a message that waits for the host begins what a start would otherwise give up, take for done, or try before it (2.6):
+ * a delete that fails leaves a server that its user may use again, and its message asks for nobody's leave.
+ */
 const BEGINNINGS: readonly (TaskState | null)[] = [
+  "deleting",
   "rebuilding",
   "shelving",
   "rescuing",
@@ -53,7 +57,7 @@ async function initialise(services: AgentServices, found: Instance): Promise<voi
   let instance = acts ? await requireAsFound(services, found) : found;
   const waits = BEGINNINGS.includes(found.taskState) && (await messageWaits(services, found));
   for (const { row, action } of steps) {
-    if (waits && action.kind === "save") {
+    if (waits && (action.kind === "save" || action.kind === "terminate")) {
       continue;
     }
     if (action.kind === "plug-vifs") {

@@ -42,6 +42,21 @@ for (const [row, method, task, params, vmState] of [
   );
 }
 
+scenario("2.6 row 8, OPT the message of a delete waits still: a start does not try it first", async (lab) => {
+  await hostIsDown(lab);
+  await placeVm(lab);
+  lab.store.instances.save(VM, { taskState: "deleting", taskRequestId: REQUEST });
+  send(lab, "terminate_instance", {});
+  const { failures } = lab.hypervisor("devstack1");
+  failures.set("destroy", () => {
+    failures.clear();
+    return new Error("the domain is stuck");
+  });
+  await isUpAgain(lab);
+  // A server in error may be used again: a delete that is tried once more behind that would take it from its user.
+  expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: null, deleted: 0 });
+});
+
 scenario("2.6 a message of another request waits: what was interrupted is ended as ever", async (lab) => {
   await hostIsDown(lab);
   await placeVm(lab);
