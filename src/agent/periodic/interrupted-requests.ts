@@ -35,9 +35,12 @@ export async function settleInterruptedRequests(services: AgentServices): Promis
   }
 }
 
-/** Nobody has written since that the request is over, and no other was admitted. */
-function isLeft({ taskState, taskRequestId }: Instance, { requestId }: InterruptedRequest): boolean {
-  return taskState !== null && taskRequestId === requestId && !MOVES.test(taskState);
+/**
+ * Nobody has written since that the request is over, and no other was admitted. A build has no task_state from when it is accepted
+ * until it is claimed: who else is admitted to one that builds sets one.
+ */
+function isLeft({ vmState, taskState, taskRequestId }: Instance, { requestId }: InterruptedRequest): boolean {
+  return taskState === null ? vmState === "building" : taskRequestId === requestId && !MOVES.test(taskState);
 }
 
 async function takeUp(services: AgentServices, instance: Instance): Promise<void> {

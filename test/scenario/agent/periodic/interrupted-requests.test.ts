@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { heardConductor } from "../../../../src/agent/operations/flow/heard-conductor.js";
 import { InterruptedRequests } from "../../../../src/agent/operations/interrupted-requests.js";
+import { UNPLACED } from "../../../../src/agent/unplaced.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
 import type { HostSession } from "../../../../src/conductor/port.js";
 import type { Instance, InstanceChanges } from "../../../../src/records/index.js";
 import { HostEpochOutdated } from "../../../../src/virt/errors.js";
 import { FlowStage, REQUEST as OURS } from "../../../unit/agent/support/flow-stage.js";
 import type { Lab } from "../../../unit/agent/support/lab.js";
-import { addInstance, placed, uuidOf } from "../../../unit/agent/support/records.js";
+import { AMOUNTS, addInstance, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 
 const VM = uuidOf(1);
@@ -20,6 +21,7 @@ async function interrupted(lab: Lab, values: InstanceChanges) {
   const requests = new InterruptedRequests();
   await lab.start("devstack1", { ...periodic, operations: { interrupted: requests } });
   addInstance(lab.store, VM, { ...placed(node), ...values });
+  await lab.hold(VM, { [node.uuid]: AMOUNTS });
   lab.hypervisor("devstack1").addGuest(VM);
   requests.add({ instanceUuid: VM, requestId: REQUEST });
   await lab.world.advance(120_000);
@@ -35,6 +37,16 @@ scenario("2.6 OPT what the conductor's silence interrupted is taken up as at a s
 scenario("2.6 OPT an interrupted build becomes an error", async (lab) => {
   await interrupted(lab, { vmState: "building", taskState: "spawning", taskRequestId: REQUEST });
   expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: null });
+});
+
+scenario("2.6 OPT a build that was accepted, and has no task_state yet, becomes an error on its host", async (lab) => {
+  await interrupted(lab, { vmState: "building", taskState: null });
+  expect(lab.instance(VM)).toMatchObject({ vmState: "error", host: "devstack1" });
+});
+
+scenario("2.6 OPT a build that was accepted, and has no host yet, becomes an error", async (lab) => {
+  await interrupted(lab, { vmState: "building", taskState: null, ...UNPLACED });
+  expect(lab.instance(VM)).toMatchObject({ vmState: "error", host: null });
 });
 
 scenario("2.6 OPT what another request does by now is its own", async (lab) => {
