@@ -35,7 +35,7 @@ export async function endOvertakenMoves(deps: TaskDeps, instance: Instance, requ
       deps.store.migrations.save(migration.id, { status: "error" });
       deps.store.instances.save(instance.uuid, afterMove(instance, migration, arrived));
       if (!arrived) {
-        restoreSpec(deps, instance.uuid, flavorBefore(instance));
+        restoreSpec(deps, instance.uuid, flavorsOf(instance, migration).before);
       }
       if (isUnderWay(migration)) {
         castCleanUp(deps, migration, arrived, requestId);
@@ -49,9 +49,10 @@ const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES
 /** An agent that noticed the evacuation first may have set its move to error, and not have come to its allocations yet. */
 async function unsettledMoves(
   { store, placement }: TaskDeps,
-  { uuid: instanceUuid, newFlavor }: Instance,
+  instance: Instance,
   requestId: string,
 ): Promise<readonly Migration[]> {
+  const { uuid: instanceUuid } = instance;
   const moves = store.migrations.byFilters({ instanceUuid, migrationTypes: ["migration", "resize", "live-migration"] });
   const underWay = moves.filter(isUnderWay);
   const last = moves.at(-1);
@@ -59,7 +60,8 @@ async function unsettledMoves(
     return underWay;
   }
   const { allocations } = await placement.getAllocationsForConsumer(last.uuid, { requestId });
-  return newFlavor !== null || Object.keys(allocations).length > 0 ? [...underWay, last] : underWay;
+  const isWritten = isItsOwn(instance.newFlavor, last, "newInstanceTypeId");
+  return isWritten || Object.keys(allocations).length > 0 ? [...underWay, last] : underWay;
 }
 
 /** `doubled`: the instance itself holds the source's half. */
@@ -83,7 +85,7 @@ async function dropSource(deps: TaskDeps, instance: Instance, migration: Migrati
 const ATTEMPTS = 3;
 
 async function takeSourceBack(deps: TaskDeps, instance: Instance, migration: Migration, requestId: string) {
-  const flavor = instance.newFlavor ?? instance.flavor;
+  const flavor = flavorsOf(instance, migration).after;
   const move = { instance, migration, flavor, requestId, restarted: true, held: null };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (await restoreSourceHalf(deps, move)) {
@@ -106,8 +108,9 @@ function isSetAside({ migrationType, status }: Migration, arrived: boolean): boo
 
 function afterMove(instance: Instance, migration: Migration, arrived: boolean): InstanceChanges {
   const { old_vm_state, [DISK_INFO]: diskInfo, ...systemMetadata } = instance.systemMetadata;
+  const { before, after } = flavorsOf(instance, migration);
   return {
-    ...flavorColumns(arrived ? (instance.newFlavor ?? instance.flavor) : flavorBefore(instance)),
+    ...flavorColumns(arrived ? after : before),
     oldFlavor: null,
     newFlavor: null,
     migrationContext: null,
@@ -123,8 +126,22 @@ function afterMove(instance: Instance, migration: Migration, arrived: boolean): 
 }
 
 /** On one host the instance has the new flavor while it is finished, and is on its source all the same. */
-function flavorBefore({ oldFlavor, flavor }: Instance): Flavor {
-  return oldFlavor ?? flavor;
+function flavorsOf(instance: Instance, migration: Migration): { readonly before: Flavor; readonly after: Flavor } {
+  const { flavor, oldFlavor, newFlavor } = instance;
+  return {
+    before: isItsOwn(oldFlavor, migration, "oldInstanceTypeId") ? oldFlavor : flavor,
+    after: isItsOwn(newFlavor, migration, "newInstanceTypeId") ? newFlavor : flavor,
+  };
+}
+
+/** A revert that failed leaves the flavors of its resize in the row, whatever is done to the server afterwards. */
+function isItsOwn(
+  found: Flavor | null,
+  migration: Migration,
+  column: "oldInstanceTypeId" | "newInstanceTypeId",
+): found is Flavor {
+  const { migrationType, [column]: id } = migration;
+  return found !== null && migrationType !== "live-migration" && (id === null || id === found.id);
 }
 
 function restoreSpec({ store }: TaskDeps, uuid: string, flavor: Flavor): void {

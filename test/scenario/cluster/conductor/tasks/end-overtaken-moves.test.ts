@@ -14,6 +14,8 @@ import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/ta
 import { refusal } from "../../../../unit/placement/bench.js";
 
 const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
+/** The id of a third flavor. */
+const LARGE = 3;
 const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
 
 /**
@@ -161,6 +163,24 @@ describe("6.7: a move that an evacuation overtakes", () => {
     expect(bench.store.requests.spec(instance.uuid)?.flavor).toEqual(flavor);
     const need = { VCPU: 1, MEMORY_MB: flavor.memoryMb, DISK_GB: flavor.rootGb };
     expect((await bench.held(instance.uuid)).devstack3).toEqual(need);
+  });
+
+  it.each([
+    ["a live migration that failed", "live-migration", "error"],
+    ["a live migration that has not arrived", "live-migration", "preparing"],
+    ["another resize that has not arrived", "resize", "pre-migrating"],
+  ] as const)("%s does not take up the flavors that an earlier revert has left", async (_, type, status) => {
+    const changes = { ...flavorColumns(SMALL), oldFlavor: FLAVOR, newFlavor: SMALL };
+    const { bench, instance, steps, move } = await overtaken(type, status, { changes });
+    await bench.placement.deleteAllocation(move.uuid, { force: true });
+    bench.store.database.run(
+      "UPDATE migrations SET old_instance_type_id = ?, new_instance_type_id = ? WHERE id = ?",
+      SMALL.id,
+      type === "resize" ? LARGE : SMALL.id,
+      move.id,
+    );
+    await steps();
+    expect(bench.instance(instance.uuid)).toMatchObject({ flavor: SMALL, memoryMb: SMALL.memoryMb });
   });
 
   it("without its spec it is ended all the same", async () => {
