@@ -13,6 +13,7 @@ const COMMANDS = {
   snapshot: async () => (await import("./cluster/snapshot/snapshot-command.js")).snapshotCommand(),
   reset: async () => (await import("./cluster/snapshot/reset-command.js")).resetCommand(),
   status: async () => (await import("./cluster/status.js")).statusCommand(),
+  open: async () => (await import("./cluster/open.js")).openCommand(),
   host: async () => (await import("./cluster/host/host-command.js")).hostCommand(),
   logs: async () => (await import("./cluster/logs/logs-command.js")).logsCommand(),
   scenario: async () => (await import("./cluster/scenario/scenario-command.js")).scenarioCommand(),

@@ -6,7 +6,7 @@ import type { ServiceHandler } from "../runtime/service.js";
 import type { Identity } from "./identity/identity.js";
 import type { sharedServiceToken } from "./identity/shared-service-token.js";
 import { inProcessHttp } from "./in-process-http.js";
-import { createPlacement } from "./placement/service.js";
+import { createPlacement, type PlacementRecords } from "./placement/service.js";
 import type { Store } from "./store/store.js";
 import { Turns } from "./turns.js";
 
@@ -14,6 +14,8 @@ import { Turns } from "./turns.js";
 export interface ClusterPlacement {
   readonly http: HttpClient;
   readonly access: PlacementAccess;
+  /** Of the embedded one; undefined: it is elsewhere. */
+  readonly records: PlacementRecords | undefined;
   /** What is to be mounted; nothing when Placement is elsewhere. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
   /** @param origin where the agent found the control plane: so does it find the embedded Placement */
@@ -65,6 +67,7 @@ export function embeddedPlacement(options: {
         expiresAt: issued.expiresAt,
       };
     }),
+    records: service.records,
     services: { [MOUNT]: service.handle },
     agentAccess: async (origin) => ({ endpoint: `${origin}${MOUNT}`, ...agentToken() }),
   };
@@ -78,6 +81,7 @@ export function outsidePlacement(runtime: Pick<Runtime, "http" | "clock">, acces
   return {
     http: runtime.http,
     access,
+    records: undefined,
     services: {},
     agentAccess: async () => {
       const { endpoint, headers } = await access.credentials();

@@ -4,7 +4,10 @@ import { ReportClient } from "../placement/report-client.js";
 import type { Digests } from "../runtime/digests.js";
 import type { KeyMaker } from "../runtime/key-maker.js";
 import { Opened } from "../runtime/opened.js";
+import type { Random } from "../runtime/random.js";
+import type { Refuse } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
+import type { ServiceHandler } from "../runtime/service.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
 import type { QuotaConfig } from "./compute/quotas/resources.js";
@@ -18,7 +21,9 @@ import { type TaskOptions, taskOptions } from "./conductor/tasks/task-deps.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
+import type { Extension, Inside } from "./extension.js";
 import { openstackError } from "./http/openstack-error.js";
+import { newRequestId } from "./http/request-id.js";
 import { withAccessRules } from "./identity/application-credentials/access-rule-guard.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
@@ -72,6 +77,8 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly logRequests?: boolean;
   /** What starts and ends the agents' processes, if this process knows. */
   readonly supervisor?: HostSupervisor;
+  /** Makes what is served beside the services, on the loopback interface alone. Default: nothing. */
+  readonly extend?: (inside: Inside) => Extension;
 }
 
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
@@ -214,12 +221,27 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     tasksRunning: () => tasks.running,
     onRequest: watch.add,
   });
+  const extension = options.extend?.({
+    store,
+    placement: placement.records,
+    bus: conductor.bus,
+    hosts: conductor.hosts,
+    whose: identity.validate,
+    onRequest: watch.add,
+    downTime,
+    url: () => url,
+  });
   const listener = await runtime.servers.listen({
     port: options.port,
     ...doors,
-    services: { ...watch.all(guarded), "/metrics": metrics },
+    services: {
+      ...watch.all(guarded),
+      "/metrics": metrics,
+      ...(extension && extended(extension, doors.refuse, random)),
+    },
   });
   opened.add(() => listener.close());
+  opened.add(() => extension?.close());
   const outside = options.outside && (await openOutsideDoor(options.outside, doors, runtime, watch.service));
   opened.add(async () => outside?.close());
   opened.add(() => conductor.stop());
@@ -242,6 +264,21 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     controls: conductor.controls,
     /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
     stop: () => opened.close(),
+  };
+}
+
+/** What is served for an extension; the root is nothing to who asks for it otherwise. */
+function extended(extension: Extension, refuse: Refuse, random: Random): Readonly<Record<string, ServiceHandler>> {
+  return {
+    ...extension.services,
+    "/": (request) => {
+      const { method, path, query } = request;
+      const reason = "nothing is served at this path";
+      const target = `/${path}${query === "" ? "" : `?${query}`}`;
+      return (
+        extension.root(request) ?? refuse({ status: 404, reason, requestId: newRequestId(random), method, target })
+      );
+    },
   };
 }
 

@@ -50,7 +50,7 @@ export interface WindowHello {
   readonly placementElsewhere: boolean;
   /** Seconds without a heartbeat after which a host is down. */
   readonly serviceDownTime: number;
-  /** What can be done; empty when the window is read-only. */
+  /** What can be done; empty in a session that is read-only. */
   readonly actions: readonly WindowAction[];
   /** Points that faults can be set at, with what each takes, for people. */
   readonly faultPoints: readonly string[];
@@ -71,7 +71,7 @@ export interface WindowAction {
   readonly destructive: boolean;
   /** The fields of the body of the `POST`, all texts but `flag`s. The subject's own one (`host`, `server` …) is the first. */
   readonly fields: readonly ActionField[];
-  /** The same by hand, a line each; `{host}` stands for a field's value, lines whose fields are all empty are left out. */
+  /** The same by hand, a line each; `{host}` stands for a field's value, and `[--host {dest}]` is left out where the field is empty. */
   readonly commands: readonly string[];
 }
 

@@ -41,7 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/records",
     "src/runtime",
   ],
-  "src/window": ["src/audit", "src/cluster", "src/conductor", "src/records", "src/runtime"],
+  "src/window": ["src/cluster", "src/placement/access", "src/conductor", "src/records", "src/runtime"],
   "src/audit": ["src/placement/access", "src/placement/json.ts", "src/records", "src/runtime"],
   "src/agent": ["src/placement", "src/conductor", "src/faults", "src/virt", "src/config", "src/records", "src/runtime"],
   "src/placement": ["src/conductor", "src/virt", "src/config", "src/records", "src/runtime"],

@@ -5,6 +5,7 @@ import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { nodeKeys } from "../../runtime/node/node-keys.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { LazyWindow } from "../../window/lazy-window.js";
 import { createLogger } from "../ui/create-logger.js";
 import { leaveParent, tellParent } from "../ui/parent.js";
 import { portNumber } from "../ui/port-number.js";
@@ -62,6 +63,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   const outside = await outsideDoor(options, directory, runtime, before?.outside);
   const told = untilTold();
   const supervisor = parentSupervisor();
+  let window: LazyWindow | undefined;
   tellParent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({
     runtime,
@@ -73,7 +75,15 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     ...(outside && { outside }),
     ...config,
     logRequests: options.logRequests === true,
-    onHolder: (host, pid) => tellParent({ type: "host", host, pid }),
+    onHolder: (host, pid) => {
+      tellParent({ type: "host", host, pid });
+      window?.look(host);
+    },
+    extend: (inside) => {
+      const load = async () => (await import("./window/cluster-window.js")).clusterWindow(inside, runtime, directory);
+      window = new LazyWindow(load);
+      return window;
+    },
     ...(supervisor === undefined ? {} : { supervisor }),
   });
   const { url, outsideUrl } = controlPlane;

@@ -1,4 +1,5 @@
 import { ConductorError } from "../../conductor/errors.js";
+import type { HostRow } from "../../conductor/methods/hosts.js";
 import { CONDUCTOR_PATH, type Outcome } from "../../conductor/wire/frames.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { SocketAcceptor } from "../../runtime/server.js";
@@ -15,7 +16,7 @@ import { HostControls } from "./host-controls.js";
 import { type HolderListener, HostLeases } from "./host-leases.js";
 import type { HostSupervisor } from "./host-supervisor.js";
 import { clusterMethods } from "./methods/cluster-methods.js";
-import { hostMethods } from "./methods/host-methods.js";
+import { hostMethods, listHosts } from "./methods/host-methods.js";
 import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionMethods } from "./methods/session-methods.js";
@@ -57,6 +58,8 @@ export class ConductorServer {
   readonly bus: AgentBus;
   /** Instances by host, as the agents last reported them; for the scheduler. */
   readonly instanceInfo = new Map<string, ReadonlySet<string>>();
+  /** What `compute-cluster host list` is told. @param host null: every host */
+  readonly hosts: (host: string | null) => Promise<readonly HostRow[]>;
   /** Hosts that can be started, stopped and killed over their processes' connections. */
   readonly controls: HostControls;
   readonly #options: ConductorOptions;
@@ -80,6 +83,14 @@ export class ConductorServer {
     this.controls = new HostControls((host) => this.#leases.describe(host) === null);
     const messages = new AgentMessages(store, this.#outbox, this.#leases);
     this.bus = messages;
+    const hostDeps = {
+      store,
+      leases: this.#leases,
+      supervisor: options.supervisor,
+      controls: this.controls,
+      recorder: options.recorder,
+    };
+    this.hosts = (host) => listHosts(hostDeps, host);
     const introduced = (session: Session, identity: AgentIdentity) => this.#introduced(session, identity);
     this.#dispatcher = new Dispatcher({
       store,
@@ -89,13 +100,7 @@ export class ConductorServer {
       methods: {
         ...recordMethods(store),
         ...operatorMethods(store, runtime.clock),
-        ...hostMethods({
-          store,
-          leases: this.#leases,
-          supervisor: options.supervisor,
-          controls: this.controls,
-          recorder: options.recorder,
-        }),
+        ...hostMethods(hostDeps),
         ...clusterMethods({
           store,
           leases: this.#leases,

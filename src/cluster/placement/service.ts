@@ -2,8 +2,10 @@ import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import { noauth2 } from "./auth/noauth2.js";
 import { applyCors } from "./http/cors.js";
 import { Exchange, type Surface } from "./http/exchange.js";
+import type { Consumer, Provider } from "./model/records.js";
 import { DEFAULT_TUNING, type PlacementOptions } from "./options.js";
 import { Enforcer } from "./policy/enforcer.js";
+import type { TouchedRecords } from "./store/changed-rows.js";
 import { GroupCommit } from "./store/group-commit.js";
 import { Journal, type Sink } from "./store/journal.js";
 import { addStandards, load } from "./store/load.js";
@@ -15,6 +17,14 @@ import { State } from "./store/state.js";
  * @internal for tests
  */
 export type PlacementService = ReturnType<typeof createPlacement>;
+
+/** What Placement holds, for those that live in the same process: to be read, never to be changed. */
+export interface PlacementRecords {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly consumers: ReadonlyMap<string, Consumer>;
+  /** Calls the listener, which must not throw, after each change that is stored; returns what ends that. */
+  readonly onChange: (listener: (touched: TouchedRecords) => void) => () => void;
+}
 
 /** Opens Placement over a database, or in memory when none is given. */
 export function createPlacement(options: PlacementOptions) {
@@ -46,7 +56,14 @@ export function createPlacement(options: PlacementOptions) {
     const decorated = applyCors(cors, request, response);
     return { ...decorated, headers: { ...decorated.headers, "x-openstack-request-id": requestId } };
   };
+  const { providers, consumers } = state;
+  const records: PlacementRecords = {
+    providers,
+    consumers,
+    onChange: (listener) => journal?.onWritten(listener) ?? (() => undefined),
+  };
   return {
+    records,
     /** What it acknowledges is in the database, and so is what it shows. Answers at once, but for writes that come with others. */
     handle: (request: ServiceRequest): ServiceResponse | Promise<ServiceResponse> => {
       const requestId = `req-${random.uuid()}`;

@@ -17,22 +17,23 @@ export type RequestListener = (answered: AnsweredRequest) => void;
 /** Tells listeners of each request to services; while there are none, it costs nothing. */
 export class RequestWatch {
   readonly #clock: Pick<Clock, "monotonic">;
-  readonly #listeners: RequestListener[];
+  readonly #listeners: Set<RequestListener>;
 
   constructor(clock: Pick<Clock, "monotonic">, listeners: readonly RequestListener[]) {
     this.#clock = clock;
-    this.#listeners = [...listeners];
+    this.#listeners = new Set(listeners);
   }
 
-  /** From now on this one hears of each request, too. */
-  readonly add = (listener: RequestListener): void => {
-    this.#listeners.push(listener);
+  /** From now on this one hears of each request, too, until what is returned is called. */
+  readonly add = (listener: RequestListener): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   };
 
   /** The same service. What it throws is told of by {@link refusals}, which answer in its place. */
   readonly service = (mount: string, handler: ServiceHandler): ServiceHandler => {
     return (request) => {
-      if (this.#listeners.length === 0) {
+      if (this.#listeners.size === 0) {
         return handler(request);
       }
       const began = this.#clock.monotonic();

@@ -46,7 +46,7 @@ export class Actions {
   }
 
   start(action: ActionStart): InstanceAction {
-    const { sql, clock } = this.#context;
+    const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", action.instanceUuid)) {
         throw new InstanceNotFound(`instance ${action.instanceUuid} was not found; an action needs one`, {
@@ -54,6 +54,7 @@ export class Actions {
         });
       }
       const id = this.#actions.insert({ ...action, startTime: clock.now() });
+      changes.changed("action", id);
       const [started] = this.#actions.many("id = ?", id);
       return started ?? refuse("action", id, "a stored action");
     });
@@ -68,6 +69,7 @@ export class Actions {
       }
       const now = this.#context.clock.now();
       this.#actions.update(action.id, { updatedAt: now });
+      this.#context.changes.changed("action", action.id);
       return this.#events.insert({ actionId: action.id, event: event.event, host: event.host, startTime: now });
     });
   }
@@ -80,12 +82,17 @@ export class Actions {
       // An action that failed once stays failed, whatever its later events report.
       const failed = outcome.result === "Error" ? { message: "Error" } : {};
       this.#actions.update(event.actionId, { ...failed, finishTime: now, updatedAt: now });
+      this.#context.changes.changed("action", event.actionId);
     });
   }
 
   /** Newest first. */
   list(instanceUuid: string): InstanceAction[] {
     return this.#actions.many("instance_uuid = ? ORDER BY id DESC", instanceUuid);
+  }
+
+  byId(id: number): InstanceAction | null {
+    return this.#actions.one("id = ?", id);
   }
 
   get(instanceUuid: string, requestId: string): InstanceAction | null {

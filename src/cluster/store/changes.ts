@@ -3,7 +3,16 @@ import type { Sql } from "./sql.js";
 
 /** What changed; the id is the row's, for instances the uuid, for messages the host. */
 export interface StoreChange {
-  readonly kind: "service" | "compute_node" | "instance" | "migration" | "flavor" | "aggregate" | "message" | "task";
+  readonly kind:
+    | "service"
+    | "compute_node"
+    | "instance"
+    | "migration"
+    | "flavor"
+    | "aggregate"
+    | "message"
+    | "task"
+    | "action";
   readonly id: number | string;
 }
 

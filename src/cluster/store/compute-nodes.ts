@@ -69,6 +69,19 @@ export class ComputeNodes {
     return this.#read("host = ? AND deleted = 0 ORDER BY id", host);
   }
 
+  /** The uuids of the first so many nodes of a host, by id. */
+  uuidsOf(host: string, limit: number): string[] {
+    const query = "SELECT uuid FROM compute_nodes WHERE host = ? AND deleted = 0 ORDER BY id LIMIT ?";
+    return this.#context.sql.all(query, host, limit).map(([uuid]) => String(uuid));
+  }
+
+  /** The host of a node, without the rest of it, which is long. */
+  hostOf(uuid: string): string | null {
+    const [host = null] =
+      this.#context.sql.get("SELECT host FROM compute_nodes WHERE uuid = ? AND deleted = 0", uuid) ?? [];
+    return host === null ? null : String(host);
+  }
+
   byUuids(uuids: readonly string[]): ComputeNode[] {
     return this.#read("uuid IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY id", JSON.stringify(uuids));
   }

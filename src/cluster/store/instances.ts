@@ -70,6 +70,11 @@ export class Instances {
     return this.#table.many("host = ? AND deleted = 0 ORDER BY id", host);
   }
 
+  /** Alive, by id. @param after only those with a greater id */
+  page({ after, limit }: { readonly after: number; readonly limit: number }): Instance[] {
+    return this.#table.many("id > ? AND deleted = 0 ORDER BY id LIMIT ?", after, limit);
+  }
+
   byHostAndNode(host: string, node: string): Instance[] {
     return this.#table.many("host = ? AND node = ? AND deleted = 0 ORDER BY id", host, node);
   }

@@ -67,7 +67,7 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
 }
 
 /** What runs, then what an agent or a record alone knows. @param only null: every host */
-async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
+export async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
   const { store, controls } = deps;
   const processes = await processesFor(deps, only);
   const isAsked = (host: string): boolean => only === null || host === only;

@@ -9,6 +9,12 @@ import {
   providerChange,
 } from "./row-changes.js";
 
+/** Records of Placement that a transaction has changed, as they are now, and those that it has deleted. */
+export interface TouchedRecords {
+  readonly providers: ReadonlySet<Provider>;
+  readonly consumers: ReadonlySet<Consumer>;
+}
+
 /** What is to be written: a record whose own row has changed is written once, as it is in the end. */
 export class ChangedRows {
   readonly #changes: Change[] = [];
@@ -16,6 +22,7 @@ export class ChangedRows {
   readonly #consumers = new Map<Consumer, ConsumerChange>();
   /** What consumers had at first. */
   readonly #allocations = new Map<Consumer, readonly Allocation[]>();
+  readonly #gone = new Set<Provider>();
 
   get empty(): boolean {
     return (
@@ -39,6 +46,15 @@ export class ChangedRows {
   /** Forgets a provider whose row is deleted. */
   gone(provider: Provider): void {
     this.#providers.delete(provider);
+    this.#gone.add(provider);
+  }
+
+  /** What has changed, or is gone. */
+  get touched(): TouchedRecords {
+    return {
+      providers: new Set([...this.#providers.keys(), ...this.#gone]),
+      consumers: new Set([...this.#consumers.keys(), ...this.#allocations.keys()]),
+    };
   }
 
   consumer(consumer: Consumer, what: ConsumerChange): void {
@@ -64,6 +80,9 @@ export class ChangedRows {
     this.#changes.push(...later.#changes);
     for (const [provider, what] of later.#providers) {
       this.provider(provider, what);
+    }
+    for (const provider of later.#gone) {
+      this.#gone.add(provider);
     }
     for (const [consumer, what] of later.#consumers) {
       this.consumer(consumer, what);

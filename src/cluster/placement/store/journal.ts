@@ -1,4 +1,4 @@
-import type { ChangedRows } from "./changed-rows.js";
+import type { ChangedRows, TouchedRecords } from "./changed-rows.js";
 import type { Database, SqlValue, Statement } from "./database.js";
 import type { Change } from "./row-changes.js";
 
@@ -15,6 +15,7 @@ export interface Sink {
 export class Journal implements Sink {
   readonly #database: Database;
   readonly #statements = new Map<string, Statement>();
+  readonly #listeners = new Set<(touched: TouchedRecords) => void>();
 
   constructor(database: Database) {
     this.#database = database;
@@ -23,7 +24,14 @@ export class Journal implements Sink {
   take(rows: ChangedRows): void {
     if (!rows.empty) {
       this.write(rows.statements());
+      this.#tell(rows);
     }
+  }
+
+  /** Calls the listener, which must not throw, after each transaction, until what is returned is called. */
+  onWritten(listener: (touched: TouchedRecords) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Runs all changes in one transaction, or none. */
@@ -39,6 +47,15 @@ export class Journal implements Sink {
         this.#database.exec("ROLLBACK");
       }
       throw error;
+    }
+  }
+
+  #tell(rows: ChangedRows): void {
+    if (this.#listeners.size > 0) {
+      const { touched } = rows;
+      for (const listener of this.#listeners) {
+        listener(touched);
+      }
     }
   }
 

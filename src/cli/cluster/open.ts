@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { platform } from "node:os";
+import { Command } from "commander";
+import { NoLocalCloud } from "../../cluster/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/quiet-logger.js";
+import { createTerminal } from "../ui/terminal.js";
+
+interface OpenFlags {
+  readonly stateDir: string;
+  readonly readOnly?: true;
+  readonly browser: boolean;
+}
+
+export function openCommand(): Command {
+  return new Command("open")
+    .summary("show the cluster in a browser")
+    .description(
+      "Prints a link to the page of the running cluster, and starts the browser with it. The link is good for one minute, once, and " +
+        "on this machine.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--read-only", "a page that only looks")
+    .option("--no-browser", "print the link only")
+    .action(async (flags: OpenFlags) => {
+      process.exitCode = await open(flags);
+    });
+}
+
+async function open({ stateDir: given, readOnly, browser }: OpenFlags): Promise<number> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  const terminal = createTerminal();
+  try {
+    const directory = stateDir(given, process.cwd());
+    const info = await readClusterInfo(runtime.files, directory);
+    const token = (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim();
+    if (info === undefined || token === undefined) {
+      throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
+    }
+    const answer = await runtime.http.request({
+      method: "POST",
+      url: `${info.url}/window/keys${readOnly === true ? "?read-only=1" : ""}`,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    if (answer.status !== 200) {
+      throw new Error(
+        `${info.url} gives no link to its page: it answered ${answer.status}: ${answer.body.slice(0, 300)}`,
+      );
+    }
+    const { key } = JSON.parse(answer.body) as { readonly key: string };
+    const link = `${info.url}/window/enter?key=${key}`;
+    terminal.print(link);
+    if (browser) {
+      startBrowser(link);
+    }
+    return ExitCode.ok;
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+/** Where there is none, the link that was printed is enough. */
+function startBrowser(link: string): void {
+  const program = platform() === "darwin" ? "open" : "xdg-open";
+  const child = spawn(program, [link], { detached: true, stdio: "ignore" });
+  child.on("error", () => undefined);
+  child.unref();
+}

@@ -1,0 +1,39 @@
+import { fileURLToPath } from "node:url";
+import type { Inside } from "../../../cluster/extension.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { openWindow, type Window } from "../../../window/window.js";
+import { AGENT_FAULTS } from "../../agent/agent-faults.js";
+import { version } from "../../ui/version.js";
+import { placeText } from "../place.js";
+import { CommandDeeds } from "./command-deed.js";
+import { hostDeeds } from "./host-deeds.js";
+import { hostFolders } from "./host-folders.js";
+import { askCompute, imageId, serverDeeds } from "./server-deeds.js";
+import { serviceDeeds } from "./service-deeds.js";
+
+/** Where the build has put the page: beside the bundle. */
+const PAGE = fileURLToPath(new URL("./window", import.meta.url));
+
+/** The page of a cluster, with what commands can do on it. */
+export function clusterWindow(inside: Inside, runtime: Runtime, directory: StateDir): Window {
+  const commands = new CommandDeeds();
+  const place = placeText(directory.root);
+  const ask = askCompute({ runtime, directory });
+  return openWindow(inside, {
+    runtime,
+    digests: nodeDigests,
+    pageFolder: PAGE,
+    root: directory.root,
+    version: version(),
+    joinToken: async () => (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim(),
+    folders: hostFolders(directory, runtime),
+    deeds: [
+      ...hostDeeds(commands, place),
+      ...serviceDeeds(ask),
+      ...serverDeeds(ask, (name) => imageId(name, { runtime, directory })),
+    ],
+    faultPoints: [...AGENT_FAULTS.keys()],
+  });
+}

@@ -1,0 +1,63 @@
+import type { Deed } from "../../../window/deeds/deed.js";
+import type { ActionField, WindowAction } from "../../../window/wire.js";
+import type { CommandDeeds } from "./command-deed.js";
+
+const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
+
+/** @param place what has a command find the cluster: ` --name ci-7` */
+export function hostDeeds(commands: CommandDeeds, place: string): readonly Deed[] {
+  const action = (
+    name: string,
+    about: Pick<WindowAction, "label" | "summary"> & Partial<WindowAction>,
+    ...lines: readonly string[]
+  ): WindowAction => ({ name, subject: "host", destructive: false, fields: [HOST], commands: lines, ...about });
+  return [
+    commands.deed(
+      action(
+        "host-kill",
+        {
+          label: "Kill",
+          summary: "Ends its agent as kill -9 does, at any moment; its guests go on",
+          destructive: true,
+        },
+        `compute-cluster host kill {host}${place}`,
+      ),
+    ),
+    commands.deed(
+      action(
+        "host-stop",
+        { label: "Stop", summary: "Has its agent end what it does, and stop; its guests go on", destructive: true },
+        `compute-cluster host stop {host}${place}`,
+      ),
+    ),
+    commands.deed(
+      action(
+        "host-start",
+        { label: "Start", summary: "Starts its agent, and waits until it serves" },
+        `compute-cluster host start {host}${place}`,
+      ),
+    ),
+    commands.deed(
+      action(
+        "fault-set",
+        {
+          label: "Set a fault",
+          summary: "Makes its driver, its Placement, its conductor or a step of an operation fail, hang or be slow",
+          fields: [HOST, { name: "knob", label: "Fault", type: "fault", required: true }],
+        },
+        `compute-cluster fault set {host} {knob}${place}`,
+      ),
+    ),
+    commands.deed(
+      action(
+        "fault-clear",
+        {
+          label: "Clear faults",
+          summary: "Takes away one fault, or all of the host",
+          fields: [HOST, { name: "point", label: "Point", type: "fault", required: false }],
+        },
+        `compute-cluster fault clear {host} [{point}]${place}`,
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import { connectionTo } from "../../../../drivers/fake-libvirt/connection-uri.js";
+import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { readFaults } from "../../../faults/fault-file.js";
+import { formatKnob } from "../../../faults/fault-knobs.js";
+import { isLive } from "../../../faults/fault-set.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import type { HostFolders } from "../../../window/rows/guests.js";
+import { AGENT_FAULTS } from "../../agent/agent-faults.js";
+
+/** What the folders of a fake-libvirt hypervisor that change with its guests are called. */
+const GUESTS = ["domains", "state"];
+
+/** The hosts of a state directory: fake-libvirt hypervisors, and faults that are set, whether their agents live or not. */
+export function hostFolders(directory: StateDir, doors: Pick<Runtime, "files" | "clock" | "logger">): HostFolders {
+  const { files, clock } = doors;
+  /** One each: it keeps what it has read of guests that have not changed. */
+  const hypervisors = new Map<string, Virsh>();
+  return {
+    read: async (host) => {
+      const folder = directory.hypervisor(host);
+      const has = (await files.stat(folder))?.kind === "folder";
+      const virsh = hypervisors.get(host) ?? new Virsh(connectionTo(folder), doors);
+      if (has) {
+        hypervisors.set(host, virsh);
+      } else {
+        hypervisors.delete(host);
+      }
+      const rows = has ? await virsh.list({ all: true }) : undefined;
+      const faults = await readFaults(directory.agent(host), AGENT_FAULTS, doors);
+      return {
+        guests: rows?.map(({ uuid, name, state }) => ({ uuid, name, state })),
+        faults: faults.filter((fault) => isLive(fault, clock.now())).map(formatKnob),
+      };
+    },
+    watch: (host, listener) => {
+      const ends: (() => void)[] = [];
+      const isFault = (names?: readonly string[]) => names?.every((name) => !name.startsWith("faults")) !== true;
+      const watch = (folder: string, matters: (names?: readonly string[]) => boolean): void => {
+        ends.push(files.watch(folder, (names) => matters(names) && listener()));
+      };
+      try {
+        watch(directory.agent(host), isFault);
+        for (const name of hypervisors.has(host) ? GUESTS : []) {
+          watch(join(directory.hypervisor(host), name), () => true);
+        }
+      } catch (error) {
+        for (const end of ends) {
+          end();
+        }
+        throw error;
+      }
+      return () => {
+        for (const end of ends) {
+          end();
+        }
+      };
+    },
+  };
+}

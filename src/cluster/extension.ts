@@ -1,0 +1,35 @@
+import type { HostRow } from "../conductor/methods/hosts.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../runtime/service.js";
+import type { AgentBus } from "./conductor/agent-messages.js";
+import type { ValidateToken } from "./credentials.js";
+import type { PlacementRecords } from "./placement/service.js";
+import type { RequestListener } from "./request-log/watched-requests.js";
+import type { Store } from "./store/store.js";
+
+/** What the control plane shows to what is served beside it, in its own process. */
+export interface Inside {
+  readonly store: Store;
+  /** Of the embedded Placement; undefined: it is elsewhere. */
+  readonly placement: PlacementRecords | undefined;
+  readonly bus: AgentBus;
+  /** The hosts and their processes, as `compute-cluster host list` has them. @param host null: all of them */
+  readonly hosts: (host: string | null) => Promise<readonly HostRow[]>;
+  /** Finds whose token it is; undefined: it is not valid. */
+  readonly whose: ValidateToken;
+  /** Lets the listener hear of every request to the services from now on; returns what ends that. Without a listener it costs nothing. */
+  readonly onRequest: (listener: RequestListener) => () => void;
+  /** Milliseconds without a heartbeat after which a service is down. */
+  readonly downTime: number;
+  /** `http://127.0.0.1:8774`, once the control plane listens. */
+  readonly url: () => string;
+}
+
+/** What is served beside the control plane's own services, on the loopback interface alone. */
+export interface Extension {
+  /** By mount point. Their requests are nobody's business: they are neither logged nor counted. */
+  readonly services: Readonly<Record<string, ServiceHandler>>;
+  /** What is at the root of the control plane; undefined: nothing for this request. */
+  readonly root: (request: ServiceRequest) => Promise<ServiceResponse> | undefined;
+  /** Called before the listener closes: answers that go on for ever end here. */
+  close(): void;
+}

@@ -1,0 +1,21 @@
+import type { ServiceResponse } from "../runtime/service.js";
+import { DOOR_HEADERS } from "./session/doors.js";
+
+/** Nothing of the window is kept by browsers or proxies, but for the files of the page, which are checked each time. */
+const HEADERS = { ...DOOR_HEADERS, "cache-control": "no-store" };
+
+export function jsonAnswer(status: number, value: unknown): ServiceResponse {
+  return { status, headers: { ...HEADERS, "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+/** @param error for a person: what was found, and what to do */
+export const refusal = (status: number, error: string): ServiceResponse => jsonAnswer(status, { error });
+
+export function emptyAnswer(status: number, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
+  return { status, headers: { ...HEADERS, ...headers }, body: "" };
+}
+
+/** The same answer, behind the window's doors. */
+export function guarded(answer: ServiceResponse): ServiceResponse {
+  return { ...answer, headers: { ...HEADERS, ...answer.headers } };
+}

@@ -1,0 +1,86 @@
+import type { ServiceResponse } from "../../runtime/service.js";
+import { jsonAnswer, refusal } from "../answers.js";
+import type { ActionAnswer, ActionBody, WindowAction } from "../wire.js";
+import { commandLines } from "./command-lines.js";
+
+const MOST_BODY = 64 * 1024;
+/** Characters of a text field. */
+const MOST_TEXT = 4_096;
+/** Lines of an answer, and characters of one. */
+const MOST_LINES = 2_000;
+const MOST_LINE = 2_000;
+
+/** Something that can be done on the page. */
+export interface Deed {
+  readonly action: WindowAction;
+  /** @throws {Error} why it was not done */
+  readonly run: (body: ActionBody) => Promise<Partial<Pick<ActionAnswer, "lines" | "made" | "requestId">>>;
+}
+
+/** @param look called with the host that something is done to, before and after */
+export async function doDeed(deed: Deed, text: string, look: (host: string) => void): Promise<ServiceResponse> {
+  const body = bodyOf(text);
+  const wrong = body === undefined ? "expected a JSON object of texts and flags" : wrongField(deed.action, body);
+  if (body === undefined || wrong !== undefined) {
+    return refusal(400, wrong ?? "");
+  }
+  const commands = commandLines(deed.action.commands, body);
+  const seen = (): void => {
+    if (typeof body.host === "string" && body.host !== "") {
+      look(body.host);
+    }
+  };
+  const nothing = { error: null, lines: [], made: null, requestId: null };
+  try {
+    seen();
+    const done = await deed.run(body);
+    const lines = (done.lines ?? []).slice(0, MOST_LINES).map((line) => line.slice(0, MOST_LINE));
+    return jsonAnswer(200, { ok: true, commands, ...nothing, ...done, lines } satisfies ActionAnswer);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return jsonAnswer(200, { ok: false, commands, ...nothing, error: reason } satisfies ActionAnswer);
+  } finally {
+    seen();
+  }
+}
+
+function bodyOf(text: string): ActionBody | undefined {
+  if (text.length > MOST_BODY) {
+    return undefined;
+  }
+  try {
+    const body: unknown = JSON.parse(text === "" ? "{}" : text);
+    const isBody =
+      typeof body === "object" &&
+      body !== null &&
+      !Array.isArray(body) &&
+      Object.values(body).every((value) => typeof value === "string" || typeof value === "boolean");
+    return isBody ? (body as ActionBody) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with a field; undefined: nothing. What would be an option of a command is no value. */
+function wrongField({ fields }: WindowAction, body: ActionBody): string | undefined {
+  const known = new Set(fields.map(({ name }) => name));
+  const unknown = Object.keys(body).find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    return `found the field ${JSON.stringify(unknown)}, expected ${[...known].join(", ")}`;
+  }
+  for (const { name, type, required, choices } of fields) {
+    const value = Object.hasOwn(body, name) ? body[name] : undefined;
+    if (value === undefined || value === "") {
+      if (required) {
+        return `the field ${name} is missing`;
+      }
+    } else if (typeof value !== (type === "flag" ? "boolean" : "string")) {
+      return `the field ${name}: expected a ${type === "flag" ? "flag" : "text"}`;
+    } else if (typeof value === "string" && (value.length > MOST_TEXT || /^-|\p{Cc}/u.test(value))) {
+      return `the field ${name}: expected a line of at most ${MOST_TEXT} characters that begins with no hyphen`;
+    } else if (typeof value === "string" && choices !== undefined && !choices.includes(value)) {
+      return `the field ${name}: found ${JSON.stringify(value)}, expected ${choices.join(", ")}`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,139 @@
+import type { Timers } from "../../runtime/timers.js";
+import type { Kind, WindowEvents, WindowHello, WindowMessage, WindowRow } from "../wire.js";
+import { type Feed, joinMessages } from "./feed.js";
+
+/** Milliseconds without news after which a line is sent, so that neither end takes the other for gone. */
+const QUIET = 10_000;
+/** Rows of a message of the snapshot. */
+const ROWS = 200;
+
+export interface Viewer {
+  /** The last message that the browser has had; undefined: it has had none of this feed. */
+  readonly since: number | undefined;
+  /** Whether the browser is to be told of rows of this kind. */
+  readonly takes: (kind: Kind) => boolean;
+  readonly hello: Omit<WindowHello, "reset">;
+  /** Which life of the feed its numbers are of. */
+  readonly life: string;
+  /** Aborted with the reason when it is to end. */
+  readonly signal: AbortSignal;
+  /** Called once, when the browser is gone or was told goodbye. */
+  readonly onEnd: () => void;
+}
+
+/** Server-sent events for one browser, made as fast as it takes them. */
+export async function* eventStream(
+  feed: Feed,
+  rows: () => Iterable<WindowRow>,
+  timers: Timers,
+  { since, takes, hello, life, signal, onEnd }: Viewer,
+): AsyncGenerator<Uint8Array> {
+  const news = new News(feed, timers, signal);
+  const said = <E extends keyof WindowEvents>(event: E, data: WindowEvents[E]): Uint8Array => {
+    const id = event === "message" ? `id: ${life}.${(data as WindowMessage).seq}\n` : `event: ${event}\n`;
+    return new TextEncoder().encode(`${id}data: ${JSON.stringify(data)}\n\n`);
+  };
+  const only = (message: WindowMessage | undefined): WindowMessage | undefined => {
+    const set = message?.set.filter(({ kind }) => takes(kind)) ?? [];
+    const gone = message?.gone.filter(({ kind }) => takes(kind)) ?? [];
+    return message !== undefined && set.length + gone.length > 0 ? { ...message, set, gone } : undefined;
+  };
+  try {
+    const missed = since === undefined ? undefined : feed.after(since);
+    let seq = missed === undefined ? feed.seq : (since ?? 0);
+    yield said("hello", { ...hello, reset: missed === undefined });
+    if (missed === undefined) {
+      const end = feed.beginSnapshot();
+      try {
+        for (const set of piecesOf(rows())) {
+          yield said("message", { seq, at: hello.at, set, gone: [] });
+          // What is taken at once would otherwise be made in one go.
+          await timers.sleep(0);
+          if (signal.aborted) {
+            break;
+          }
+        }
+      } finally {
+        end();
+      }
+    }
+    let isReady = false;
+    while (!signal.aborted) {
+      const messages = feed.after(seq);
+      if (messages === undefined) {
+        // It is too slow: it comes back by itself, and begins anew.
+        yield said("bye", { reason: "the browser took the news too slowly" });
+        return;
+      }
+      seq = feed.seq;
+      const message = only(joinMessages(messages));
+      if (message !== undefined) {
+        yield said("message", message);
+      }
+      if (!isReady) {
+        isReady = true;
+        yield said("ready", { seq });
+      }
+      if (feed.seq === seq && !(await news.wait(seq))) {
+        yield new TextEncoder().encode(": nothing new\n\n");
+      }
+    }
+    yield said("bye", { reason: String(signal.reason) });
+  } finally {
+    news.close();
+    onEnd();
+  }
+}
+
+function* piecesOf(rows: Iterable<WindowRow>): Generator<readonly WindowRow[]> {
+  let piece: WindowRow[] = [];
+  for (const row of rows) {
+    piece.push(row);
+    if (piece.length >= ROWS) {
+      yield piece;
+      piece = [];
+    }
+  }
+  if (piece.length > 0) {
+    yield piece;
+  }
+}
+
+/** Waits for the next message of a feed. */
+class News {
+  readonly #feed: Feed;
+  readonly #timers: Pick<Timers, "after">;
+  readonly #signal: AbortSignal;
+  readonly #stop: () => void;
+  #wake: (() => void) | undefined;
+  readonly #onNews = (): void => this.#wake?.();
+
+  constructor(feed: Feed, timers: Pick<Timers, "after">, signal: AbortSignal) {
+    this.#feed = feed;
+    this.#timers = timers;
+    this.#signal = signal;
+    this.#stop = feed.onMessage(this.#onNews);
+    signal.addEventListener("abort", this.#onNews);
+  }
+
+  /** False: nothing came for a while. */
+  async wait(seq: number): Promise<boolean> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#timers.after(QUIET, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+      if (this.#signal.aborted) {
+        this.#wake();
+      }
+    });
+    this.#wake = undefined;
+    return this.#feed.seq !== seq || this.#signal.aborted;
+  }
+
+  close(): void {
+    this.#stop();
+    this.#signal.removeEventListener("abort", this.#onNews);
+  }
+}

@@ -1,0 +1,89 @@
+import type { Store } from "../../cluster/store/store.js";
+import type { Instance, InstanceActionEvent, Migration } from "../../records/index.js";
+import type { Consumers } from "../rows/consumers.js";
+import { migrationRow, serverRow } from "../rows/server-row.js";
+import type { EventRow, LatestAction, ServerLife } from "../wire.js";
+import type { SeenStates } from "./seen-states.js";
+
+/** Actions of a server that its life tells, the latest ones. */
+const MOST_ACTIONS = 200;
+
+export interface LifeSources {
+  readonly store: Store;
+  /** Undefined: Placement is elsewhere. */
+  readonly consumers: Consumers | undefined;
+  readonly seen: SeenStates;
+  readonly flavorName: (id: number | null) => string | null;
+}
+
+/** Undefined: there never was such a server. */
+export function serverLife(uuid: string, { store, consumers, seen, flavorName }: LifeSources): ServerLife | undefined {
+  const instance = store.instances.get(uuid, { readDeleted: true });
+  if (instance === null) {
+    return undefined;
+  }
+  const migrations = store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
+  const actions = store.actions.list(uuid).slice(0, MOST_ACTIONS).reverse();
+  const fault = store.instances.fault(uuid);
+  return {
+    server: serverRow(instance, store),
+    deletedAt: instance.deleted === 0 ? null : instance.deletedAt,
+    actions: actions.map(({ id, action, requestId, startTime, finishTime, message }) => ({
+      action,
+      requestId,
+      startedAt: startTime,
+      finishedAt: finishTime,
+      message,
+      events: store.actions.events(id).map(eventRow),
+    })),
+    migrations: migrations.map((migration) => migrationRow(migration, flavorName)),
+    faults: fault === null ? [] : [{ at: fault.createdAt, message: fault.message, host: fault.host }],
+    hosts: staysOf(instance, migrations),
+    consumers: [uuid, ...migrations.map((migration) => migration.uuid)].flatMap(
+      (consumer) => consumers?.read(consumer) ?? [],
+    ),
+    history: seen.consumersOf(uuid),
+    states: seen.statesOf(uuid),
+  };
+}
+
+/** The server's latest action, by the id of a row of its actions. */
+export function latestAction(store: Pick<Store, "actions">, uuid: string): LatestAction | undefined {
+  const [action] = store.actions.list(uuid);
+  if (action === undefined) {
+    return undefined;
+  }
+  const event = store.actions.events(action.id).at(-1);
+  return {
+    action: action.action,
+    requestId: action.requestId,
+    startedAt: action.startTime,
+    message: action.message,
+    event: event === undefined ? null : eventRow(event),
+  };
+}
+
+function eventRow({ event, startTime, finishTime, result, host, details }: InstanceActionEvent): EventRow {
+  return { event, startedAt: startTime, finishedAt: finishTime, result, host, details };
+}
+
+/** What has given a server to its destination for good. */
+const ARRIVED = ["confirmed", "completed", "done", "finished", "confirming"];
+
+/** Which host had the server when, as its moves tell: a move changes the host when its record is written last. */
+function staysOf(instance: Instance, migrations: readonly Migration[]): ServerLife["hosts"] {
+  const stays: { host: string; from: number; to: number | null }[] = [];
+  let from = instance.launchedAt ?? instance.createdAt;
+  let host = migrations[0]?.sourceCompute ?? instance.host;
+  const moves = migrations.filter(({ status, destCompute }) => ARRIVED.includes(status) && destCompute !== null);
+  for (const { sourceCompute, destCompute, updatedAt, createdAt } of moves) {
+    const at = updatedAt ?? createdAt;
+    stays.push({ host: sourceCompute ?? host ?? "", from, to: at });
+    host = destCompute;
+    from = at;
+  }
+  if (host !== null) {
+    stays.push({ host, from, to: instance.terminatedAt ?? instance.deletedAt });
+  }
+  return stays;
+}

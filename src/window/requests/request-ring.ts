@@ -1,0 +1,121 @@
+import type { Inside } from "../../cluster/extension.js";
+import { serviceNameOf } from "../../cluster/request-log/service-names.js";
+import { withoutSecrets } from "../../cluster/request-log/shown-target.js";
+import type { AnsweredRequest } from "../../cluster/request-log/watched-requests.js";
+import { withoutSecretFields } from "../../cluster/request-log/without-secrets.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { RequestBodies, RequestRow, WindowRow } from "../wire.js";
+
+/** Characters of all that is kept, and of one body. */
+const MOST = 1024 * 1024;
+const MOST_BODY = 64 * 1024;
+/** Characters that a request has besides its bodies, about. */
+const ROW = 400;
+
+interface Kept {
+  readonly row: RequestRow;
+  readonly body: string | null;
+  readonly answer: string | null;
+  readonly size: number;
+}
+
+interface RingDeps {
+  readonly inside: Pick<Inside, "onRequest" | "whose">;
+  readonly clock: Pick<Clock, "now">;
+  /** Called with the id of each request that is kept. */
+  readonly onRequest: (id: string) => void;
+}
+
+/** The last requests to the services, with their bodies, without what is secret; heard of between {@link begin} and {@link end}. */
+export class RequestRing {
+  readonly #deps: RingDeps;
+  /** By id, oldest first. */
+  readonly #kept = new Map<string, Kept>();
+  #size = 0;
+  #last = 0;
+  #stop: (() => void) | undefined;
+
+  constructor(deps: RingDeps) {
+    this.#deps = deps;
+  }
+
+  begin(): void {
+    this.#stop ??= this.#deps.inside.onRequest(this.#hear);
+  }
+
+  end(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    this.#kept.clear();
+    this.#size = 0;
+  }
+
+  row(id: string): RequestRow | undefined {
+    return this.#kept.get(id)?.row;
+  }
+
+  *rows(): Generator<WindowRow> {
+    for (const [key, { row }] of this.#kept) {
+      yield { kind: "request", key, value: row };
+    }
+  }
+
+  bodies(id: string): RequestBodies | undefined {
+    const found = this.#kept.get(id);
+    return found && { ...found.row, body: indented(found.body), answer: indented(found.answer) };
+  }
+
+  readonly #hear = ({ mount, request, response, milliseconds }: AnsweredRequest): void => {
+    const { headers, method, path, query } = request;
+    const token = headers["x-auth-token"];
+    const issued = response.headers["x-subject-token"];
+    const caller = [token, issued].map((each) => each && this.#deps.inside.whose(each)).find((each) => each);
+    const body = textOf(request.body, headers["content-type"]);
+    const answer = textOf(wholeOf(response), response.headers["content-type"]);
+    this.#last += 1;
+    const id = String(this.#last);
+    const row: RequestRow = {
+      id,
+      at: Math.round(this.#deps.clock.now() - (milliseconds ?? 0)),
+      service: serviceNameOf(mount) ?? "other",
+      method: method.slice(0, 20),
+      path: withoutSecrets(mount + path, query, [token, issued, headers["x-subject-token"]]),
+      status: response.status,
+      ms: milliseconds === null ? null : Math.round(milliseconds * 10) / 10,
+      requestId: response.headers["x-openstack-request-id"] ?? null,
+      globalRequestId: headers["x-openstack-request-id"]?.slice(0, 100) ?? null,
+      user: caller ? caller.userName : null,
+      project: caller ? caller.projectName : null,
+      hasBody: body !== null || answer !== null,
+    };
+    const size = ROW + row.path.length + (body?.length ?? 0) + (answer?.length ?? 0);
+    this.#kept.set(id, { row, body, answer, size });
+    this.#size += size;
+    for (const [oldest, { size: freed }] of this.#kept) {
+      if (this.#size <= MOST) {
+        break;
+      }
+      this.#kept.delete(oldest);
+      this.#size -= freed;
+    }
+    this.#deps.onRequest(id);
+  };
+}
+
+/** What is kept of a body: JSON that is not too long. It is read, and its secrets are hidden, when somebody asks for it. */
+function textOf(text: string, type: string | undefined): string | null {
+  return text === "" || text.length > MOST_BODY || (type !== undefined && !/json/.test(type)) ? null : text;
+}
+
+/** What is in too many pieces is not put together. */
+function wholeOf({ body, pieces = [body] }: AnsweredRequest["response"]): string {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0) > MOST_BODY ? "" : pieces.join("");
+}
+
+function indented(text: string | null): string | null {
+  try {
+    return text === null ? null : JSON.stringify(withoutSecretFields(JSON.parse(text)), null, 2);
+  } catch {
+    return null;
+  }
+}

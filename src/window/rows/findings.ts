@@ -1,0 +1,136 @@
+import type { Store } from "../../cluster/store/store.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, type Migration, type VmState } from "../../records/index.js";
+import type { ConsumerRow, FindingRow, GuestsRow } from "../wire.js";
+
+/** States in which a server that nothing is being done to has a guest. */
+const WITH_GUEST: readonly VmState[] = ["active", "paused", "suspended", "stopped", "rescued", "resized"];
+
+const NOWHERE = { host: null, server: null, consumer: null, provider: null, remedies: [] };
+
+type Finding = readonly [key: string, row: FindingRow];
+
+/** What records and hypervisors say otherwise of each other, host by host, and what is held for nobody. */
+export class Findings {
+  readonly #store: Pick<Store, "instances" | "migrations">;
+  readonly #onChange: (key: string) => void;
+  readonly #rows = new Map<string, FindingRow>();
+  /** By what they are about: a host, or a consumer. */
+  readonly #keys = new Map<string, readonly string[]>();
+
+  /** @param onChange called with the key of each finding that is new, otherwise or gone */
+  constructor(store: Pick<Store, "instances" | "migrations">, onChange: (key: string) => void) {
+    this.#store = store;
+    this.#onChange = onChange;
+  }
+
+  read(key: string): FindingRow | undefined {
+    return this.#rows.get(key);
+  }
+
+  get all(): ReadonlyMap<string, FindingRow> {
+    return this.#rows;
+  }
+
+  clear(): void {
+    this.#rows.clear();
+    this.#keys.clear();
+  }
+
+  /** Replaces what was found about something. */
+  replace(subject: string, found: readonly Finding[]): void {
+    const before = this.#keys.get(subject) ?? [];
+    const now = new Map(found);
+    for (const key of before) {
+      if (!now.has(key)) {
+        this.#rows.delete(key);
+        this.#onChange(key);
+      }
+    }
+    for (const [key, row] of now) {
+      this.#rows.set(key, row);
+      this.#onChange(key);
+    }
+    if (now.size > 0) {
+      this.#keys.set(subject, [...now.keys()]);
+    } else {
+      this.#keys.delete(subject);
+    }
+  }
+
+  /** Compares a host's guests, just read, with the servers that the records put there. Undefined: they are not known. */
+  judgeHost(host: string, guests: GuestsRow | undefined): void {
+    if (guests === undefined) {
+      this.replace(`host ${host}`, []);
+      return;
+    }
+    const there = new Set(guests.guests.map(({ uuid }) => uuid));
+    const strangers = guests.guests.flatMap(({ uuid, name }) => this.#guest(host, uuid, name));
+    const missing = this.#store.instances.byHost(host).filter(({ uuid }) => !there.has(uuid));
+    this.replace(`host ${host}`, [...strangers, ...missing.flatMap((server) => this.#server(host, server))]);
+  }
+
+  /** Says so when a consumer holds something for nobody. @param row undefined: it holds nothing */
+  judgeConsumer(uuid: string, row: ConsumerRow | undefined): void {
+    if (row?.type !== "stale") {
+      this.replace(`consumer ${uuid}`, []);
+      return;
+    }
+    const owner = row.server === null ? "no server and no migration has this uuid" : "it is a migration that has ended";
+    const text = `holds ${Object.values(row.held).map(textOf).join(" and ")}, but ${owner}`;
+    const [provider = null] = Object.keys(row.held);
+    this.replace(`consumer ${uuid}`, [
+      [
+        `consumer ${uuid}`,
+        { ...NOWHERE, code: "stale-allocation", text, consumer: uuid, server: row.server, provider },
+      ],
+    ]);
+  }
+
+  #guest(host: string, uuid: string, name: string): readonly Finding[] {
+    const server = this.#store.instances.get(uuid);
+    if (server?.host === host) {
+      return [];
+    }
+    const key = `guest ${host} ${uuid}`;
+    if (server === null) {
+      const deleted = this.#store.instances.get(uuid, { readDeleted: true });
+      const why = deleted === null ? "no server has its uuid" : `server ${deleted.displayName} is deleted`;
+      const text = `guest ${name} is on the hypervisor of ${host}, but ${why}`;
+      return [[key, { ...NOWHERE, code: "guest-without-server", text, host, server: uuid }]];
+    }
+    const moves = this.#moves(uuid, host);
+    // A server without a host is between two of its records.
+    if (moves.some(isUnderWay) || (server.host === null && server.taskState !== null)) {
+      return [];
+    }
+    const left = moves.some(({ migrationType, status }) => migrationType === "evacuation" && status === "done")
+      ? `it was evacuated, and the agent of ${host} removes this guest when it starts`
+      : `this guest was left behind on ${host}`;
+    const text = `the records have server ${server.displayName} on ${server.host ?? "no host"}: ${left}`;
+    return [[key, { ...NOWHERE, code: "stale-guest", text, host, server: uuid }]];
+  }
+
+  #server(host: string, server: Instance): readonly Finding[] {
+    const { uuid, displayName, vmState, taskState } = server;
+    if (!WITH_GUEST.includes(vmState) || taskState !== null || this.#moves(uuid, host).some(isMoving)) {
+      return [];
+    }
+    const text = `the records have server ${displayName}, ${vmState}, on ${host}, but its hypervisor has no such guest`;
+    return [[`server ${uuid}`, { ...NOWHERE, code: "server-without-guest", text, host, server: uuid }]];
+  }
+
+  #moves(instanceUuid: string, host: string): readonly Migration[] {
+    return this.#store.migrations.byFilters({ instanceUuid, host });
+  }
+}
+
+const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
+
+/** One that waits to be confirmed has its guest where the records say. */
+const isMoving = (migration: Migration): boolean => isUnderWay(migration) && migration.status !== "finished";
+
+function textOf(amounts: Readonly<Record<string, number>>): string {
+  return Object.entries(amounts)
+    .map(([name, amount]) => `${amount} ${name}`)
+    .join(", ");
+}

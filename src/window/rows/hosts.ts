@@ -1,0 +1,164 @@
+import type { Store } from "../../cluster/store/store.js";
+import { isUp } from "../../conductor/liveness.js";
+import type { HostRow as KnownHost } from "../../conductor/methods/hosts.js";
+import { RELEASES, type Service } from "../../records/index.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { HostRow } from "../wire.js";
+
+const BINARY = "nova-compute";
+/** Nodes of a host that are named. */
+const MOST_NODES = 100;
+
+interface HostsDeps {
+  readonly store: Store;
+  readonly clock: Pick<Clock, "now">;
+  /** Milliseconds. */
+  readonly downTime: number;
+  /** The fault knobs that are set for a host. */
+  readonly faults: (host: string) => readonly string[];
+}
+
+/** The hosts: their services nova-compute, with what else is known of them. */
+export class Hosts {
+  readonly #deps: HostsDeps;
+  readonly #agents = new Map<string, Pick<KnownHost, "state" | "reason">>();
+  readonly #nameById = new Map<number, string>();
+  readonly #aggregates = new Map<string, readonly string[]>();
+  /** Whether a host was up when it was read last, and what that goes by. */
+  readonly #lives = new Map<string, { readonly up: boolean; readonly service: Service }>();
+
+  constructor(deps: HostsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Forgets what it knows: nobody looks. */
+  clear(): void {
+    for (const map of [this.#agents, this.#nameById, this.#aggregates, this.#lives]) {
+      map.clear();
+    }
+  }
+
+  /** The host of a service; undefined: it is no host's. */
+  nameOf(serviceId: number): string | undefined {
+    const service = this.#deps.store.services.get(serviceId);
+    if (service?.binary === BINARY) {
+      this.#nameById.set(service.id, service.host);
+    }
+    return this.#nameById.get(serviceId);
+  }
+
+  read(host: string): HostRow | undefined {
+    const { store } = this.#deps;
+    const service = store.services.getByHost(host, BINARY);
+    if (service === null) {
+      this.#lives.delete(host);
+      return undefined;
+    }
+    return this.#row(service);
+  }
+
+  heartbeat(host: string): number | null | undefined {
+    const service = this.#deps.store.services.getByHost(host, BINARY);
+    return service === null ? undefined : service.lastSeenUp;
+  }
+
+  /** All of them, some at a time, with their services. */
+  *all(): Generator<readonly [row: HostRow, seen: number | null]> {
+    const { store } = this.#deps;
+    for (let after = 0; ; ) {
+      const page = store.services.list({ binary: BINARY, after, limit: 50 });
+      for (const service of page) {
+        yield [this.#row(service), service.lastSeenUp];
+      }
+      const last = page.at(-1);
+      if (last === undefined) {
+        return;
+      }
+      after = last.id;
+    }
+  }
+
+  /** The hosts that have come up or gone down by the time alone since they were read. */
+  turned(): readonly string[] {
+    const options = this.#upOptions();
+    return [...this.#lives].flatMap(([host, { up, service }]) => (isUp(service, options) === up ? [] : [host]));
+  }
+
+  /** The host's service has changed. True: in more than its heartbeats. */
+  noteHeartbeat(host: string): boolean {
+    const service = this.#deps.store.services.getByHost(host, BINARY);
+    const before = this.#lives.get(host);
+    if (service === null || before === undefined) {
+      return true;
+    }
+    const up = isUp(service, this.#upOptions());
+    this.#lives.set(host, { up, service });
+    return up !== before.up || standingOf(service) !== standingOf(before.service);
+  }
+
+  /** @returns the hosts of which something else is known now */
+  noteAgents(rows: readonly KnownHost[]): readonly string[] {
+    return rows.flatMap(({ host, state, reason }) => {
+      const before = this.#agents.get(host);
+      this.#agents.set(host, { state, reason });
+      return before?.state === state && before.reason === reason ? [] : [host];
+    });
+  }
+
+  /** @returns the hosts that are in other aggregates now */
+  noteAggregates(): readonly string[] {
+    const now = new Map<string, string[]>();
+    for (const { name, hosts } of this.#deps.store.aggregates.list()) {
+      for (const host of hosts) {
+        const names = now.get(host) ?? [];
+        names.push(name);
+        now.set(host, names);
+      }
+    }
+    const all = new Set([...now.keys(), ...this.#aggregates.keys()]);
+    const changed = [...all].filter((host) => String(now.get(host)) !== String(this.#aggregates.get(host)));
+    this.#aggregates.clear();
+    for (const [host, names] of now) {
+      this.#aggregates.set(host, names);
+    }
+    return changed;
+  }
+
+  #row(service: Service): HostRow {
+    const { store, faults } = this.#deps;
+    const { host } = service;
+    const up = isUp(service, this.#upOptions());
+    this.#nameById.set(service.id, host);
+    this.#lives.set(host, { up, service });
+    const agent = this.#agents.get(host);
+    const reasons = [service.disabled ? service.disabledReason : null, agent?.reason ?? null];
+    return {
+      host,
+      state: up ? "up" : "down",
+      enabled: !service.disabled,
+      reason: reasons.filter((reason) => reason !== null && reason !== "").join("; "),
+      forcedDown: service.forcedDown,
+      agent: agent?.state ?? null,
+      zone: service.availabilityZone,
+      aggregates: this.#aggregates.get(host) ?? [],
+      nodes: store.computeNodes.uuidsOf(host, MOST_NODES),
+      faults: faults(host),
+      version: service.version,
+      release: releaseOf(service.version),
+    };
+  }
+
+  #upOptions() {
+    return { now: this.#deps.clock.now(), serviceDownTime: this.#deps.downTime };
+  }
+}
+
+/** What a person reads of a service, but for its heartbeats. */
+function standingOf({ disabled, disabledReason, forcedDown, version, availabilityZone }: Service): string {
+  return JSON.stringify([disabled, disabledReason, forcedDown, version, availabilityZone]);
+}
+
+/** The newest release that has this level. */
+function releaseOf(version: number): string | null {
+  return Object.entries(RELEASES).findLast(([, level]) => level === version)?.[0] ?? null;
+}

@@ -1,0 +1,110 @@
+import type { Inventory, Provider } from "../../cluster/placement/model/records.js";
+import type { PlacementRecords } from "../../cluster/placement/service.js";
+import type { ConsumerType, InventoryRow, ProviderRow } from "../wire.js";
+import type { Consumers } from "./consumers.js";
+
+/** Resource providers of the embedded Placement. Their sets of traits are told once each: those of most hosts are the same. */
+export class Providers {
+  readonly #placement: PlacementRecords;
+  readonly #consumers: Consumers;
+  readonly #hostOf: (uuid: string) => string | null;
+  readonly #onTraits: (key: string) => void;
+  /** By key: `t1`, `t2` … */
+  readonly #traits = new Map<string, readonly string[]>();
+  /** By the names, joined. */
+  readonly #keys = new Map<string, string>();
+
+  /**
+   * @param hostOf the host of the compute node with this uuid
+   * @param onTraits called with the key of each set that is new
+   */
+  constructor(
+    placement: PlacementRecords,
+    consumers: Consumers,
+    {
+      hostOf,
+      onTraits,
+    }: { readonly hostOf: (uuid: string) => string | null; readonly onTraits: (key: string) => void },
+  ) {
+    this.#placement = placement;
+    this.#consumers = consumers;
+    this.#hostOf = hostOf;
+    this.#onTraits = onTraits;
+  }
+
+  read(uuid: string): ProviderRow | undefined {
+    const provider = this.#placement.providers.get(uuid);
+    if (provider === undefined) {
+      return undefined;
+    }
+    return {
+      uuid,
+      name: provider.name,
+      generation: provider.generation,
+      parent: provider.parent?.uuid ?? null,
+      root: provider.root.uuid,
+      host: this.#hostOf(provider.root.uuid),
+      inventory: this.#inventory(provider),
+      traits: this.#keyOf(provider),
+      aggregates: [...provider.aggregates].map((aggregate) => aggregate.uuid).toSorted(),
+    };
+  }
+
+  traits(key: string): readonly string[] | undefined {
+    return this.#traits.get(key);
+  }
+
+  /** Those that have been told, with their keys. */
+  get allTraits(): ReadonlyMap<string, readonly string[]> {
+    return this.#traits;
+  }
+
+  clear(): void {
+    this.#traits.clear();
+    this.#keys.clear();
+  }
+
+  #inventory(provider: Provider): Readonly<Record<string, InventoryRow>> {
+    const used = new Map<Inventory, Record<ConsumerType, number>>();
+    for (const inventory of provider.inventories.values()) {
+      used.set(inventory, { server: 0, migration: 0, stale: 0 });
+    }
+    for (const consumer of provider.consumers) {
+      const { type } = this.#consumers.owner(consumer.uuid);
+      for (const allocation of consumer.allocations) {
+        const sums = used.get(allocation.inventory);
+        if (sums !== undefined) {
+          sums[type] += allocation.used;
+        }
+      }
+    }
+    return Object.fromEntries(
+      [...used].map(([{ resourceClass, amounts }, sums]) => [
+        resourceClass.name,
+        {
+          total: amounts.total,
+          reserved: amounts.reserved,
+          ratio: amounts.allocation_ratio,
+          min: amounts.min_unit,
+          max: amounts.max_unit,
+          step: amounts.step_size,
+          used: sums,
+        },
+      ]),
+    );
+  }
+
+  #keyOf(provider: Provider): string {
+    const names = [...provider.traits].map(({ name }) => name).toSorted();
+    const joined = names.join(" ");
+    const known = this.#keys.get(joined);
+    if (known !== undefined) {
+      return known;
+    }
+    const key = `t${this.#keys.size + 1}`;
+    this.#keys.set(joined, key);
+    this.#traits.set(key, names);
+    this.#onTraits(key);
+    return key;
+  }
+}

@@ -1,0 +1,198 @@
+import { basename } from "node:path";
+import { equalInConstantTime } from "../cluster/constant-time.js";
+import type { Inside } from "../cluster/extension.js";
+import type { Digests } from "../runtime/digests.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
+import { emptyAnswer, guarded, jsonAnswer, refusal } from "./answers.js";
+import { type Deed, doDeed } from "./deeds/deed.js";
+import { serverLife } from "./life/server-life.js";
+import { PageFiles } from "./page-files.js";
+import { RequestRing } from "./requests/request-ring.js";
+import type { HostFolders } from "./rows/guests.js";
+import { cookieIn, setCookie } from "./session/cookie.js";
+import { foreignFetch, foreignRequest } from "./session/doors.js";
+import { Login } from "./session/login.js";
+import { type Session, Sessions } from "./session/sessions.js";
+import { Viewers } from "./viewers.js";
+import { Watch } from "./watch.js";
+import { SESSION_HEADER } from "./wire.js";
+
+export interface WindowOptions {
+  readonly runtime: Runtime;
+  readonly digests: Digests;
+  /** Where the build has put the page. */
+  readonly pageFolder: string;
+  /** The state directory: its name is the cluster's. */
+  readonly root: string;
+  readonly version: string;
+  /** What a command of this machine shows for a one-time link. */
+  readonly joinToken: () => Promise<string | undefined>;
+  readonly folders: HostFolders;
+  /** What can be done on the page. */
+  readonly deeds: readonly Deed[];
+  /** For the page, when somebody sets a fault. */
+  readonly faultPoints: readonly string[];
+}
+
+/** The page of a cluster, beside the control plane that it shows. */
+export interface Window {
+  /** The page itself, for a browser that asks for the root. */
+  page(request: ServiceRequest): Promise<ServiceResponse>;
+  /** What is below `/window`. */
+  serve(request: ServiceRequest): Promise<ServiceResponse>;
+  /** Something was done to a host that no record tells of. */
+  look(host: string): void;
+  /** Ends all sessions, and the answers that go on. */
+  close(): void;
+}
+
+/** Serves the page, and what it shows, to browsers of this machine; wire.ts says what is where. */
+export function openWindow(inside: Inside, options: WindowOptions): Window {
+  const { runtime, deeds } = options;
+  const { clock, random, files } = runtime;
+  const sessions = new Sessions(clock, random);
+  const login = new Login(inside, runtime);
+  const page = new PageFiles(options.pageFolder, files, options.digests);
+  const requests: RequestRing = new RequestRing({
+    inside,
+    clock,
+    onRequest: (id) => watch.feed.changed("request", id),
+  });
+  const watch: Watch = new Watch({ inside, runtime, folders: options.folders, request: (id) => requests.row(id) });
+  const viewers = new Viewers(watch, requests, runtime);
+  const hello = {
+    name: basename(options.root),
+    version: options.version,
+    placementElsewhere: inside.placement === undefined,
+    serviceDownTime: inside.downTime / 1_000,
+    faultPoints: options.faultPoints,
+  };
+
+  async function root(request: ServiceRequest): Promise<ServiceResponse> {
+    const foreign = foreignRequest(request, inside.url());
+    if (foreign !== undefined) {
+      return refusal(403, foreign);
+    }
+    const answer = await page.answer("index.html", request);
+    return guarded(answer ?? refusal(404, `the page is not in ${options.pageFolder}: npm run build makes it`));
+  }
+
+  async function serve(request: ServiceRequest): Promise<ServiceResponse> {
+    const foreign = foreignRequest(request, inside.url());
+    if (foreign !== undefined) {
+      return refusal(403, foreign);
+    }
+    const [first = "", name = "", ...rest] = request.path.slice(1).split("/");
+    if (rest.length > 0) {
+      return refusal(404, `nothing is at /window${request.path}`);
+    }
+    if (first === "enter" && name === "") {
+      return enter(request);
+    }
+    if (name === "") {
+      const file = await page.answer(first, request);
+      if (file !== undefined) {
+        return guarded(file);
+      }
+    }
+    return foreignFetch(request) === undefined
+      ? behindDoors(request, first, name)
+      : refusal(403, foreignFetch(request) ?? "");
+  }
+
+  async function behindDoors(request: ServiceRequest, first: string, name: string): Promise<ServiceResponse> {
+    const { method, headers } = request;
+    if (first === "keys" && name === "" && method === "POST") {
+      return makeKey(request);
+    }
+    const cookie = cookieIn(headers.cookie, inside.url());
+    if (first === "session" && name === "") {
+      return sessionItself(request, cookie);
+    }
+    const session = sessions.find(cookie);
+    if (session === undefined) {
+      return refusal(401, "there is no session, or it has ended: compute-cluster open begins one");
+    }
+    if (first === "events" && name === "" && method === "GET") {
+      const { readOnly } = session;
+      const actions = readOnly ? [] : deeds.map(({ action }) => action);
+      return viewers.stream(request, session, { ...hello, actions, readOnly });
+    }
+    if (first === "servers" && method === "GET") {
+      const { store } = inside;
+      const life = serverLife(name, {
+        store,
+        consumers: watch.consumers,
+        seen: watch.seen,
+        flavorName: (id) => watch.flavors.nameOf(id),
+      });
+      return life === undefined ? refusal(404, `no server has the uuid ${name}`) : jsonAnswer(200, life);
+    }
+    if (first === "requests" && method === "GET") {
+      const found = requests.bodies(name);
+      return found === undefined ? refusal(404, "this request is no longer kept") : jsonAnswer(200, found);
+    }
+    if (first === "actions" && method === "POST") {
+      return act(request, name, session);
+    }
+    return refusal(404, `nothing is at /window${request.path} for ${method}`);
+  }
+
+  function enter({ query, method }: ServiceRequest): ServiceResponse {
+    const key = new URLSearchParams(query).get("key") ?? "";
+    const cookie = method === "GET" ? sessions.enter(key) : undefined;
+    return cookie === undefined
+      ? emptyAnswer(303, { location: "/?refused" })
+      : emptyAnswer(303, { location: "/", "set-cookie": setCookie(cookie, inside.url()) });
+  }
+
+  async function makeKey({ headers, query }: ServiceRequest): Promise<ServiceResponse> {
+    const token = await options.joinToken();
+    const given = headers.authorization?.replace(/^Bearer /, "") ?? "";
+    const readOnly = new URLSearchParams(query).get("read-only") === "1";
+    return token !== undefined && token !== "" && equalInConstantTime(given, token)
+      ? jsonAnswer(200, { key: sessions.makeKey(readOnly) })
+      : refusal(401, "expected the cluster's join token, which is in its state directory");
+  }
+
+  async function sessionItself(request: ServiceRequest, cookie: string): Promise<ServiceResponse> {
+    switch (request.method) {
+      case "GET":
+        return sessions.find(cookie) === undefined ? refusal(401, "there is no session") : emptyAnswer(204);
+      case "DELETE":
+        sessions.end(cookie, "the session was ended");
+        return emptyAnswer(204, { "set-cookie": setCookie("", inside.url()) });
+      case "POST": {
+        const refused = await login.refuses(request);
+        return refused ?? emptyAnswer(204, { "set-cookie": setCookie(sessions.begin(false), inside.url()) });
+      }
+      default:
+        return refusal(405, "use GET, POST or DELETE");
+    }
+  }
+
+  async function act(request: ServiceRequest, name: string, { secret, readOnly }: Session): Promise<ServiceResponse> {
+    if (!equalInConstantTime(request.headers[SESSION_HEADER] ?? "", secret)) {
+      return refusal(403, `expected the header ${SESSION_HEADER} with the session's secret`);
+    }
+    if (readOnly) {
+      return refusal(403, "this session is read-only: compute-cluster open begins one that is not");
+    }
+    const deed = deeds.find(({ action }) => action.name === name);
+    if (deed === undefined) {
+      return refusal(404, `there is no action ${name}; there are ${deeds.map(({ action }) => action.name).join(", ")}`);
+    }
+    return doDeed(deed, request.body, (host) => watch.look(host));
+  }
+
+  return {
+    page: root,
+    serve: async (request) => guarded(await serve(request)),
+    look: (host) => watch.look(host),
+    close: () => {
+      sessions.endAll("the control plane ends");
+      viewers.close();
+    },
+  };
+}
