@@ -1,6 +1,6 @@
 import type { Capabilities } from "../../src/virt/index.js";
 
-export const CAPABILITIES: Capabilities = {
+export const CAPABILITIES: Capabilities = Object.freeze({
   supportsEvacuate: true,
   supportsFencing: true,
   supportsPcpus: true,
@@ -14,4 +14,4 @@ export const CAPABILITIES: Capabilities = {
   supportsAccelerators: true,
   supportsImageTypeRaw: true,
   supportsImageTypeQcow2: true,
-};
+});

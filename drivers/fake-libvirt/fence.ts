@@ -29,11 +29,12 @@ export class Fence {
     this.#host = host;
     this.#files = files;
     this.#random = random;
-    this.guests = this.#fenced({
-      write: (path, text) => this.#put(path, text),
-      remove: (path) => this.#take(path),
+    const look = () => this.#look();
+    this.disks = new FencedFiles(files, look);
+    this.guests = new FencedGuests(files, look, {
+      put: (path, text) => this.#put(path, text),
+      take: (path) => this.#take(path),
     });
-    this.disks = this.#fenced({});
   }
 
   /** From now on agents with a smaller epoch do nothing more. @throws {HostEpochOutdated} there is one with a greater. */
@@ -60,33 +61,6 @@ export class Fence {
 
   get #own(): string {
     return join(this.#folder, String(this.#epoch));
-  }
-
-  #fenced(own: Partial<Files>): Files {
-    const files = this.#files;
-    const checked =
-      <Args extends readonly unknown[], T>(change: (...args: Args) => Promise<T>) =>
-      async (...args: Args): Promise<T> => {
-        await this.#look();
-        return change(...args);
-      };
-    return {
-      read: (path) => files.read(path),
-      readIfPresent: (path) => files.readIfPresent(path),
-      list: (path) => files.list(path),
-      stat: (path) => files.stat(path),
-      watch: (folder, listener) => files.watch(folder, listener),
-      readBytes: (path) => files.readBytes(path),
-      write: checked((path: string, text: string) => files.write(path, text)),
-      writeBytes: checked(files.writeBytes.bind(files)),
-      remove: checked((path: string) => files.remove(path)),
-      create: checked((path: string, text: string) => files.create(path, text)),
-      append: checked((path: string, text: string) => files.append(path, text)),
-      truncate: checked((path: string, bytes: number) => files.truncate(path, bytes)),
-      rename: checked((from: string, to: string) => files.rename(from, to)),
-      makeFolder: checked((path: string) => files.makeFolder(path)),
-      ...own,
-    };
   }
 
   /** @throws {HostEpochOutdated} */
@@ -165,6 +139,103 @@ export class Fence {
       }
       throw error;
     }
+  }
+}
+
+/** Files of which nothing is changed before `look` has let it pass. */
+class FencedFiles implements Files {
+  readonly #files: Files;
+  readonly #look: () => Promise<void>;
+
+  constructor(files: Files, look: () => Promise<void>) {
+    this.#files = files;
+    this.#look = look;
+  }
+
+  read(path: string) {
+    return this.#files.read(path);
+  }
+
+  readIfPresent(path: string) {
+    return this.#files.readIfPresent(path);
+  }
+
+  list(path: string) {
+    return this.#files.list(path);
+  }
+
+  stat(path: string) {
+    return this.#files.stat(path);
+  }
+
+  watch(...watched: Parameters<Files["watch"]>) {
+    return this.#files.watch(...watched);
+  }
+
+  readBytes(path: string) {
+    return this.#files.readBytes(path);
+  }
+
+  async write(path: string, text: string) {
+    await this.#look();
+    await this.#files.write(path, text);
+  }
+
+  async writeBytes(...written: Parameters<Files["writeBytes"]>) {
+    await this.#look();
+    return this.#files.writeBytes(...written);
+  }
+
+  async remove(path: string) {
+    await this.#look();
+    await this.#files.remove(path);
+  }
+
+  async create(path: string, text: string) {
+    await this.#look();
+    await this.#files.create(path, text);
+  }
+
+  async append(path: string, text: string) {
+    await this.#look();
+    await this.#files.append(path, text);
+  }
+
+  async truncate(path: string, bytes: number) {
+    await this.#look();
+    await this.#files.truncate(path, bytes);
+  }
+
+  async rename(from: string, to: string) {
+    await this.#look();
+    await this.#files.rename(from, to);
+  }
+
+  async makeFolder(path: string) {
+    await this.#look();
+    await this.#files.makeFolder(path);
+  }
+}
+
+/** What is written and removed goes by the fence itself. */
+class FencedGuests extends FencedFiles {
+  readonly #fence: { put(path: string, text: string): Promise<void>; take(path: string): Promise<void> };
+
+  constructor(
+    files: Files,
+    look: () => Promise<void>,
+    fence: { put(path: string, text: string): Promise<void>; take(path: string): Promise<void> },
+  ) {
+    super(files, look);
+    this.#fence = fence;
+  }
+
+  override write(path: string, text: string) {
+    return this.#fence.put(path, text);
+  }
+
+  override remove(path: string) {
+    return this.#fence.take(path);
   }
 }
 

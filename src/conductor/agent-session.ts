@@ -20,7 +20,7 @@ export interface Carrier {
   ask<M extends "host_lease" | "host_serve">(
     method: M,
     params: ParamsOf<SessionMethods, M>,
-    options: { readonly meta: Meta; readonly signal: AbortSignal },
+    options: { readonly meta: Meta; readonly ended: () => boolean },
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }>;
   /** A call of the wire's own that needs no answer when the present link ends: its end has the same effect. */
   tell(method: "host_release" | "host_unserve" | "host_killed", meta: Meta & { readonly host: string }): Promise<void>;
@@ -51,8 +51,8 @@ export class AgentSession implements MortalSession {
   readonly #lease: HostLease;
   readonly #fenced: boolean;
   readonly #boot: string | undefined;
-  /** Aborted by {@link kill}. */
-  readonly #killed = new AbortController();
+  /** By {@link kill}. */
+  #killed = false;
   /** It has handlers, or had some. */
   #served = false;
   #stopping: Promise<void> = Promise.resolve();
@@ -189,7 +189,7 @@ export class AgentSession implements MortalSession {
       return;
     }
     this.#closed = true;
-    this.#killed.abort(new Error(`the agent of host ${this.host} was killed`));
+    this.#killed = true;
     const { host } = this;
     this.#carrier.dropCalls({ host, ...(this.#boot === undefined ? {} : { boot: this.#boot }) });
     this.#lease.giveBack();
@@ -271,7 +271,7 @@ export class AgentSession implements MortalSession {
   }
 
   get #ended(): boolean {
-    return this.#killed.signal.aborted;
+    return this.#killed;
   }
 
   /** What nobody hears of after the end, whatever becomes of it. */
@@ -279,8 +279,8 @@ export class AgentSession implements MortalSession {
     return this.#ended ? never() : this.#carrier.call(method, params, meta, options);
   }
 
-  #asking(): { readonly meta: Meta; readonly signal: AbortSignal } {
-    return { meta: this.#meta({}), signal: this.#killed.signal };
+  #asking(): { readonly meta: Meta; readonly ended: () => boolean } {
+    return { meta: this.#meta({}), ended: () => this.#ended };
   }
 
   #meta({ requestId }: CallOptions): Meta & { readonly host: string } {

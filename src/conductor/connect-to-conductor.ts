@@ -157,18 +157,18 @@ class Connection implements ConductorConnection, Carrier {
   async ask<M extends "host_lease" | "host_serve">(
     method: M,
     params: ParamsOf<SessionMethods, M>,
-    { meta, signal }: { readonly meta: Meta; readonly signal: AbortSignal },
+    { meta, ended }: { readonly meta: Meta; readonly ended: () => boolean },
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }> {
     for (;;) {
       const link = await this.#usableLink();
-      if (signal.aborted) {
+      if (ended()) {
         return never();
       }
       const sentAt = this.now();
       try {
         return { sentAt, result: await link.request(method, params, { timeout: LINK_TIMEOUT, meta }) };
       } catch (error) {
-        if (signal.aborted) {
+        if (ended()) {
           return never();
         }
         if (!(error instanceof MessagingTimeout)) {

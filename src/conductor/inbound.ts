@@ -2,7 +2,7 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import { MessagingTimeout } from "./errors.js";
 import type { Link } from "./link.js";
-import type { AgentMethod } from "./methods/agent.js";
+import { AGENT_METHODS, type AgentMethod } from "./methods/agent.js";
 import type { AgentHandlers, RequestContext } from "./port.js";
 import { encodeError } from "./wire/error-codec.js";
 import { type Meta, type Outcome, type RequestFrame, RPC_CODES } from "./wire/frames.js";
@@ -95,8 +95,8 @@ export class Inbound {
       answer({ error: encodeError(new MessagingTimeout(`this agent does not serve host ${host} now`, { host })) });
       return;
     }
-    // Own ones only: the method is what somebody sent, and may be the name of what every object has.
-    const handler: AnyHandler | undefined = Object.hasOwn(handlers, method)
+    // Known ones only: the method is what somebody sent, and may be the name of what every object has.
+    const handler: AnyHandler | undefined = Object.hasOwn(AGENT_METHODS, method)
       ? handlers[method as AgentMethod]
       : undefined;
     if (!handler) {
@@ -104,7 +104,7 @@ export class Inbound {
       return;
     }
     const context = this.#contextOf(method, meta);
-    const run = () => handler(request.params as never, context);
+    const run = () => Reflect.apply(handler, handlers, [request.params, context]);
     if (meta.message === undefined) {
       this.#callOnce(inbox, method, meta, run).then(answer);
       return;

@@ -1,3 +1,4 @@
+import { SparseMap } from "../runtime/sparse.js";
 import { ResourceProviderAllocationRetrievalFailed } from "./errors.js";
 import { asNumber, asRecord, mapRecord } from "./json.js";
 import type { PlacementPass } from "./pass.js";
@@ -27,7 +28,7 @@ export async function readProviderAllocations(
  * consumers that have gone (spec 5.4).
  */
 export class ProviderAllocationMemory {
-  readonly #read = new Map<string, { consumers: Map<string, ResourceAmounts>; generation: number }>();
+  readonly #read = new SparseMap<string, { consumers: Map<string, ResourceAmounts>; generation: number }>();
 
   /** What is known, if the pass shows that nothing was added since. */
   recall(uuid: string, pass: PlacementPass): ProviderAllocations | undefined {

@@ -1,4 +1,5 @@
 import type { Clock } from "../runtime/clock.js";
+import { SparseSet } from "../runtime/sparse.js";
 import { ProviderTree } from "../virt/provider-tree.js";
 import { ProviderAllocationMemory } from "./provider-allocations.js";
 
@@ -8,7 +9,7 @@ export class ProviderCache {
   readonly #clock: Clock;
   readonly #refresh: number;
   readonly #refreshed = new Map<string, number>();
-  readonly #sharing = new Set<string>();
+  readonly #sharing = new SparseSet<string>();
   #tree = new ProviderTree();
 
   /** @param refreshSeconds `[compute] resource_provider_association_refresh`; 0: never again once loaded. */

@@ -1,8 +1,9 @@
 import { FairLock } from "./fair-lock.js";
+import { SparseMap } from "./sparse.js";
 
 /** A {@link FairLock} per key. Keys that no task holds take no memory. */
 export class KeyedLock<K> {
-  readonly #locks = new Map<K, FairLock>();
+  readonly #locks = new SparseMap<K, FairLock>();
 
   /** Keys that are held now. */
   get size(): number {

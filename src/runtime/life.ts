@@ -1,3 +1,5 @@
+import { SparseSet } from "./sparse.js";
+
 /** A promise that never settles: what somebody who is dead waits for. */
 export function never<T>(): Promise<T> {
   return new Promise(() => {});
@@ -8,17 +10,25 @@ export function never<T>(): Promise<T> {
  * process had died; what it had begun to write is written first.
  */
 export class Life {
-  readonly #end = new AbortController();
+  #alive = true;
+  /** Made when somebody asks for its signal: most lives share their process with thousands that nobody asks. */
+  #end: AbortController | undefined;
   readonly #onKill = new Set<() => void>();
   /** Work that cannot be cut in its middle. */
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #underWay = new SparseSet<Promise<unknown>>();
 
   get alive(): boolean {
-    return !this.#end.signal.aborted;
+    return this.#alive;
   }
 
   /** Aborted by the end. */
   get signal(): AbortSignal {
+    if (this.#end === undefined) {
+      this.#end = new AbortController();
+      if (!this.#alive) {
+        this.#end.abort(hasEnded());
+      }
+    }
     return this.#end.signal;
   }
 
@@ -26,7 +36,8 @@ export class Life {
     if (!this.alive) {
       return;
     }
-    this.#end.abort(new Error("the life that this was for has ended"));
+    this.#alive = false;
+    this.#end?.abort(hasEnded());
     for (const action of [...this.#onKill]) {
       action();
     }
@@ -66,7 +77,7 @@ export class Life {
         abort();
       }
       signal?.addEventListener("abort", abort, { once: true });
-      const forget = this.onKill(() => either.abort(this.signal.reason));
+      const forget = this.onKill(() => either.abort(hasEnded()));
       try {
         return await work(either.signal);
       } finally {
@@ -94,3 +105,5 @@ export class Life {
     await Promise.allSettled(this.#underWay);
   }
 }
+
+const hasEnded = (): Error => new Error("the life that this was for has ended");

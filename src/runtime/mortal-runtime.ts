@@ -22,9 +22,9 @@ export function mortalRuntime(runtime: Runtime, life: Life): Runtime {
     transfers: mortalTransfers(runtime.transfers, life),
     sockets: mortalSockets(runtime.sockets, life),
     streams: mortalStreams(runtime.streams, life),
-    files: mortalFiles(runtime.files, life),
+    files: new MortalFiles(runtime.files, life),
     programs: mortalPrograms(runtime.programs, life),
-    logger: mortalLogger(runtime.logger, life),
+    logger: new MortalLogger(runtime.logger, life),
   };
 }
 
@@ -134,33 +134,79 @@ function mortalStream(stream: Stream, life: Life): Stream {
   };
 }
 
-function mortalFiles(files: Files, life: Life): Files {
-  return {
-    read: (path) => life.whileAlive(() => files.read(path)),
-    readIfPresent: (path) => life.whileAlive(() => files.readIfPresent(path)),
-    readBytes: (path) => life.whileAlive(async () => partsWhile(await files.readBytes(path), life)),
-    list: (path) => life.whileAlive(() => files.list(path)),
-    stat: (path): Promise<FileStat | undefined> => life.whileAlive(() => files.stat(path)),
-    write: (path, text, options) => life.finished(() => files.write(path, text, options)),
-    create: (path, text, options) => life.finished(() => files.create(path, text, options)),
-    writeBytes: (path, bytes, options) => life.finished(() => files.writeBytes(path, partsWhile(bytes, life), options)),
-    append: (path, text) => life.finished(() => files.append(path, text)),
-    truncate: (path, bytes) => life.finished(() => files.truncate(path, bytes)),
-    rename: (from, to) => life.finished(() => files.rename(from, to)),
-    remove: (path) => life.finished(() => files.remove(path)),
-    makeFolder: (path, options) => life.finished(() => files.makeFolder(path, options)),
-    watch: (folder, listener) => {
-      if (!life.alive) {
-        return () => {};
-      }
-      const stop = files.watch(folder, listener);
-      const forget = life.onKill(stop);
-      return () => {
-        forget();
-        stop();
-      };
-    },
-  };
+/** Of classes, and not of closures, as what follows: a process may have thousands of lives. */
+class MortalFiles implements Files {
+  readonly #files: Files;
+  readonly #life: Life;
+
+  constructor(files: Files, life: Life) {
+    this.#files = files;
+    this.#life = life;
+  }
+
+  read(path: string) {
+    return this.#life.whileAlive(() => this.#files.read(path));
+  }
+
+  readIfPresent(path: string) {
+    return this.#life.whileAlive(() => this.#files.readIfPresent(path));
+  }
+
+  readBytes(path: string) {
+    return this.#life.whileAlive(async () => partsWhile(await this.#files.readBytes(path), this.#life));
+  }
+
+  list(path: string) {
+    return this.#life.whileAlive(() => this.#files.list(path));
+  }
+
+  stat(path: string): Promise<FileStat | undefined> {
+    return this.#life.whileAlive(() => this.#files.stat(path));
+  }
+
+  write(...written: Parameters<Files["write"]>) {
+    return this.#life.finished(() => this.#files.write(...written));
+  }
+
+  create(...created: Parameters<Files["create"]>) {
+    return this.#life.finished(() => this.#files.create(...created));
+  }
+
+  writeBytes(...[path, bytes, options]: Parameters<Files["writeBytes"]>) {
+    return this.#life.finished(() => this.#files.writeBytes(path, partsWhile(bytes, this.#life), options));
+  }
+
+  append(path: string, text: string) {
+    return this.#life.finished(() => this.#files.append(path, text));
+  }
+
+  truncate(path: string, bytes: number) {
+    return this.#life.finished(() => this.#files.truncate(path, bytes));
+  }
+
+  rename(from: string, to: string) {
+    return this.#life.finished(() => this.#files.rename(from, to));
+  }
+
+  remove(path: string) {
+    return this.#life.finished(() => this.#files.remove(path));
+  }
+
+  makeFolder(...made: Parameters<Files["makeFolder"]>) {
+    return this.#life.finished(() => this.#files.makeFolder(...made));
+  }
+
+  watch(...watched: Parameters<Files["watch"]>) {
+    if (!this.#life.alive) {
+      return () => {};
+    }
+    const stop = this.#files.watch(...watched);
+    const forget = this.#life.onKill(stop);
+    return () => {
+      forget();
+      stop();
+    };
+  }
 }
 
 function mortalPrograms(programs: Programs, life: Life): Programs {
@@ -174,21 +220,46 @@ function mortalPrograms(programs: Programs, life: Life): Programs {
 }
 
 /** The dead are silent. */
-function mortalLogger(logger: Logger, life: Life): Logger {
-  const whileAlive =
-    (level: Exclude<keyof Logger, "child">) =>
-    (message: string, fields?: LogFields): void => {
-      if (life.alive) {
-        logger[level](message, fields);
-      }
-    };
-  return {
-    trace: whileAlive("trace"),
-    debug: whileAlive("debug"),
-    info: whileAlive("info"),
-    warn: whileAlive("warn"),
-    error: whileAlive("error"),
-    fatal: whileAlive("fatal"),
-    child: (fields) => mortalLogger(logger.child(fields), life),
-  };
+class MortalLogger implements Logger {
+  readonly #logger: Logger;
+  readonly #life: Life;
+
+  constructor(logger: Logger, life: Life) {
+    this.#logger = logger;
+    this.#life = life;
+  }
+
+  trace(message: string, fields?: LogFields): void {
+    this.#say("trace", message, fields);
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    this.#say("debug", message, fields);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#say("info", message, fields);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    this.#say("warn", message, fields);
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#say("error", message, fields);
+  }
+
+  fatal(message: string, fields?: LogFields): void {
+    this.#say("fatal", message, fields);
+  }
+
+  child(fields: LogFields): Logger {
+    return new MortalLogger(this.#logger.child(fields), this.#life);
+  }
+
+  #say(level: Exclude<keyof Logger, "child">, message: string, fields: LogFields | undefined): void {
+    if (this.#life.alive) {
+      this.#logger[level](message, fields);
+    }
+  }
 }

@@ -3,20 +3,22 @@ import PQueue from "p-queue";
 
 /** Runs tasks concurrently with a bound; a task that must wait is started in the order it came. */
 export class TaskQueue {
-  readonly #queue: PQueue;
+  readonly #concurrency: number;
+  /** Made with the first task: most hosts of a process never have one. */
+  #queue: PQueue | undefined;
 
   /** @param concurrency tasks that run at a time; 0 means unlimited. */
   constructor(concurrency: number) {
-    this.#queue = new PQueue({ concurrency: concurrency === 0 ? Number.POSITIVE_INFINITY : concurrency });
+    this.#concurrency = concurrency === 0 ? Number.POSITIVE_INFINITY : concurrency;
   }
 
   /** Tasks that wait for their turn. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.#queue?.size ?? 0;
   }
 
   get running(): number {
-    return this.#queue.pending;
+    return this.#queue?.pending ?? 0;
   }
 
   /**
@@ -25,12 +27,13 @@ export class TaskQueue {
    */
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     // A task that waits is started by the end of another one; it still belongs to what asked for it.
+    this.#queue ??= new PQueue({ concurrency: this.#concurrency });
     return this.#queue.add(AsyncResource.bind(task), signal ? { signal } : {});
   }
 
   /** Resolves when nothing runs and nothing waits. */
   async idle(): Promise<void> {
-    await this.#queue.onIdle();
+    await this.#queue?.onIdle();
   }
 }
 

@@ -96,6 +96,22 @@ export function capabilitiesAsTraits(
   capabilities: Capabilities,
   excludedImageTypes: readonly string[] = [],
 ): ReadonlyMap<string, boolean> {
+  const known = TRAITS.get(capabilities);
+  if (known !== undefined && known.excluded.join() === excludedImageTypes.join()) {
+    return known.traits;
+  }
+  const traits = traitsOf(capabilities, excludedImageTypes);
+  TRAITS.set(capabilities, { excluded: excludedImageTypes, traits });
+  return traits;
+}
+
+/** Kept: hosts of a process mostly have the same ones. */
+const TRAITS = new WeakMap<
+  Capabilities,
+  { readonly excluded: readonly string[]; readonly traits: ReadonlyMap<string, boolean> }
+>();
+
+function traitsOf(capabilities: Capabilities, excludedImageTypes: readonly string[]): ReadonlyMap<string, boolean> {
   const excluded = new Set(excludedImageTypes.map((type) => `COMPUTE_IMAGE_TYPE_${type.toUpperCase()}`));
   return new Map(
     Object.entries(CAPABILITY_TRAITS).map(([capability, trait]) => [
@@ -118,6 +134,9 @@ const NO_CAPABILITIES: Readonly<Required<Capabilities>> = Object.freeze({
   supportsVtpm: false,
 });
 
+/** By what is frozen, and so the same for each host of the process. */
+const COMPLETE = new WeakMap<Capabilities, Readonly<Required<Capabilities>>>();
+
 /**
  * What a driver of this name says of itself, with the default for what it leaves out.
  * @throws {InvalidDriver} for an unknown capability, which is most often a misspelt one, or one that is no boolean.
@@ -126,6 +145,10 @@ export function completeCapabilities(
   driver: string,
   given: Capabilities | undefined,
 ): Readonly<Required<Capabilities>> {
+  const known = given && COMPLETE.get(given);
+  if (known !== undefined) {
+    return known;
+  }
   const must = `driver ${driver}: create must return a driver whose capabilities`;
   for (const [capability, value] of Object.entries(given ?? {})) {
     if (!(capability in NO_CAPABILITIES)) {
@@ -138,5 +161,9 @@ export function completeCapabilities(
       throw new InvalidDriver(`${must} are true or false, but ${capability} is ${describe(value)}`);
     }
   }
-  return Object.freeze({ ...NO_CAPABILITIES, ...given });
+  const complete = Object.freeze({ ...NO_CAPABILITIES, ...given });
+  if (given !== undefined && Object.isFrozen(given)) {
+    COMPLETE.set(given, complete);
+  }
+  return complete;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../runtime/clock.js";
 import type { LogFields, Logger } from "../runtime/logger.js";
+import { SparseMap } from "../runtime/sparse.js";
 import type { Timers } from "../runtime/timers.js";
 import { asDriverError, textOf } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
@@ -65,7 +66,7 @@ export class DriverCaller {
   readonly #doors: DriverCallDoors;
   readonly #options: DriverCallOptions;
   /** Since when each is under way, on the monotonic clock. */
-  readonly #calls = new Map<DriverCall<unknown>, number>();
+  readonly #calls = new SparseMap<DriverCall<unknown>, number>();
   readonly requests = new RequestsUnderWay();
 
   constructor(driver: string, doors: DriverCallDoors, options: DriverCallOptions) {

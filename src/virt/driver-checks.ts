@@ -18,6 +18,15 @@ import {
 } from "./types.js";
 import type { Rule } from "./value-rules.js";
 
+const BY_DRIVER = new Map<string, DriverChecks>();
+
+/** The same for all hosts of the process that have the driver. */
+export function checksOf(driver: string): DriverChecks {
+  const checks = BY_DRIVER.get(driver) ?? new DriverChecks(driver);
+  BY_DRIVER.set(driver, checks);
+  return checks;
+}
+
 /** Checks of what the methods of one driver return. Each returns the value, or throws naming method and rule. */
 export class DriverChecks {
   readonly #driver: string;

@@ -1,6 +1,6 @@
 import type { DriverOperationOptions, VirtDriver } from "./driver.js";
 import { DEFAULT_GRACE, type DriverCallDoors, DriverCaller, type DriverCallOptions } from "./driver-call.js";
-import { DriverChecks } from "./driver-checks.js";
+import { checksOf, type DriverChecks } from "./driver-checks.js";
 import { type DriverMethod, subjectOf } from "./driver-methods.js";
 import { NotImplemented } from "./errors.js";
 import { LiveMigrationHandover } from "./live-migration-handover.js";
@@ -35,7 +35,7 @@ export class DriverInvoker {
 
   constructor(name: string, driver: VirtDriver, doors: DriverCallDoors, options: DriverCallOptions) {
     this.name = name;
-    this.checks = new DriverChecks(name);
+    this.checks = checksOf(name);
     this.#driver = driver;
     this.#caller = new DriverCaller(name, doors, options);
     this.#doors = doors;

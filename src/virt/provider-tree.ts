@@ -136,7 +136,7 @@ export class ProviderTree {
 
   /** Replaces all traits; drivers add and remove their own instead. True when they differ. @throws {NoSuchProvider} */
   updateTraits(provider: string, traits: Iterable<string>, generation?: number | null): boolean {
-    const after = new Set(traits);
+    const after = shared(new Set(traits));
     const changed = this.haveTraitsChanged(provider, after);
     this.#update(provider, { traits: changed ? after : undefined, generation });
     return changed;
@@ -301,6 +301,21 @@ export class ProviderTree {
       this.#nodes.set(node.uuid, { ...node, inventory, traits, aggregates, resources, generation });
     }
   }
+}
+
+/** The sets of traits that were met last: providers of a process mostly have equal ones, and thousands of them. */
+const MET: ReadonlySet<string>[] = [];
+const MOST_MET = 16;
+
+/** One that is equal, if there was one of late. */
+function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
+  const known = MET.find((each) => equalSets(each, traits));
+  if (known !== undefined) {
+    return known;
+  }
+  MET.unshift(traits);
+  MET.length = Math.min(MET.length, MOST_MET);
+  return traits;
 }
 
 const frozen = <T extends object>(values: T): T => Object.freeze({ ...values });

@@ -1,6 +1,8 @@
+import { SparseMap } from "../runtime/sparse.js";
+
 /** Which request of the API the agent is carrying out for an instance; the newest, where there are several. */
 export class RequestsUnderWay {
-  readonly #byInstance = new Map<string, string[]>();
+  readonly #byInstance = new SparseMap<string, string[]>();
 
   /** Until `work` ends, the agent acts on this instance for this request. */
   async during<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {

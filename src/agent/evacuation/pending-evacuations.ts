@@ -1,4 +1,5 @@
 import { POWER_STATES } from "../../records/index.js";
+import { SparseMap } from "../../runtime/sparse.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { AgentServices } from "../services.js";
 import { takeGuestBack } from "../startup/take-guest-back.js";
@@ -11,7 +12,7 @@ import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";
  */
 export class PendingEvacuations {
   /** Instance uuid → whether its guest ran until the agent stopped it. */
-  readonly #pending = new Map<string, boolean>();
+  readonly #pending = new SparseMap<string, boolean>();
   /** Others may have begun between start-up's look at the records and the host's first heartbeat. */
   #mayBeMore = false;
 

@@ -9,12 +9,22 @@ import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics } from "./g
 import { listGuests } from "./list-guests.js";
 import type { TaskTracker } from "./task-tracker.js";
 
-type OperationHandlers = Pick<AgentHandlers, InstanceMethod>;
+/** Whose agent is asked. */
+interface Duty {
+  readonly services: AgentServices;
+  readonly tasks: TaskTracker;
+}
 
-/** What the agent does when it is asked to (spec 2.1 row 6). Everything is tracked, so that a shutdown waits for it. */
+type HandlersOnDuty<M extends AgentMethod = AgentMethod> = {
+  readonly [K in M]: (this: Duty, ...asked: Parameters<AgentHandlers[K]>) => ReturnType<AgentHandlers[K]>;
+};
+
+/**
+ * What the agent does when it is asked to (spec 2.1 row 6). Everything is tracked, so that a shutdown waits for it. The functions
+ * are the same for all hosts of a process, which may be thousands.
+ */
 export function agentHandlers(services: AgentServices, tasks: TaskTracker): AgentHandlers {
-  const handlers = INSTANCE_METHODS.map((method) => [method, operationHandler(services, tasks, method)]);
-  return { ...(Object.fromEntries(handlers) as OperationHandlers), ...hostHandlers(services, tasks) };
+  return onDuty(HANDLERS, { services, tasks });
 }
 
 /**
@@ -22,8 +32,14 @@ export function agentHandlers(services: AgentServices, tasks: TaskTracker): Agen
  * of a move asks in its middle, and what stops one (Nova's topic `compute-alt`).
  */
 export function drainingHandlers(services: AgentServices, tasks: TaskTracker): Partial<AgentHandlers> {
-  const handlers = agentHandlers(services, tasks);
-  return Object.fromEntries(TAKEN_WHILE_DRAINING.map((method) => [method, handlers[method]]));
+  return onDuty(DRAINING_HANDLERS, { services, tasks });
+}
+
+function onDuty<T extends Partial<HandlersOnDuty>>(
+  handlers: T,
+  duty: Duty,
+): Pick<AgentHandlers, keyof T & AgentMethod> {
+  return Object.assign(Object.create(handlers), duty);
 }
 
 /** An evacuation has no message of its own: it comes as a rebuild. */
@@ -36,11 +52,12 @@ const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
   "check_instance_shared_storage",
 ];
 
-function operationHandler<M extends InstanceMethod>(services: AgentServices, tasks: TaskTracker, method: M) {
+function operationHandler<M extends InstanceMethod>(method: M) {
   const carryOut = AGENT_METHODS[method].kind === "cast" ? runCast : runOperation;
-  const { clock } = services.runtime;
-  return (params: RequestOf<M>, asker: Asker) =>
-    tasks.run(async () => {
+  return function (this: Duty, params: RequestOf<M>, asker: Asker) {
+    const { services, tasks } = this;
+    return tasks.run(async () => {
+      const { clock } = services.runtime;
       const began = clock.monotonic();
       try {
         return await carryOut(services, method, params, asker);
@@ -52,6 +69,7 @@ function operationHandler<M extends InstanceMethod>(services: AgentServices, tas
         });
       }
     });
+  };
 }
 
 function runOperation<M extends InstanceMethod>(
@@ -86,33 +104,55 @@ async function runCast<M extends InstanceMethod>(
   return null;
 }
 
-function hostHandlers(services: AgentServices, tasks: TaskTracker): Pick<AgentHandlers, HostMethod> {
-  const { operations, tracker, driver, logger } = services;
-  return {
-    list_guests: () => tasks.run(() => listGuests(services)),
-    get_host_uptime: () => tasks.run(() => hostUptime(services)),
-    get_console_output: (params) => tasks.run(() => consoleOutput(services, params)),
-    get_diagnostics: (params) => tasks.run(() => diagnostics(services, params)),
-    get_instance_diagnostics: (params) => tasks.run(() => instanceDiagnostics(services, params)),
-    migration_ended: async ({ migrationId }) => {
-      operations.incoming.end(migrationId);
-      return null;
-    },
-    external_instance_event: (params) => tasks.run(() => hearEvents(services, params)),
-    set_host_enabled: ({ enabled }, { requestId }) =>
-      tasks.run(async () => {
-        await driver.setHostEnabled(enabled);
-        await tracker.setHostEnabled(enabled, requestId);
-        return enabled ? "enabled" : "disabled";
-      }),
-    check_instance_shared_storage: ({ instanceUuid, token }, { requestId }) =>
-      tasks.run(async () => {
-        const visible = await driver.checkInstanceSharedStorageRemote(token);
-        logger.debug(`the source's storage is ${visible ? "" : "not "}visible here`, {
-          instance: instanceUuid,
-          request_id: requestId,
-        });
-        return visible;
-      }),
-  };
-}
+const HOST_HANDLERS: HandlersOnDuty<HostMethod> = {
+  list_guests() {
+    return this.tasks.run(() => listGuests(this.services));
+  },
+  get_host_uptime() {
+    return this.tasks.run(() => hostUptime(this.services));
+  },
+  get_console_output(params) {
+    return this.tasks.run(() => consoleOutput(this.services, params));
+  },
+  get_diagnostics(params) {
+    return this.tasks.run(() => diagnostics(this.services, params));
+  },
+  get_instance_diagnostics(params) {
+    return this.tasks.run(() => instanceDiagnostics(this.services, params));
+  },
+  async migration_ended({ migrationId }) {
+    this.services.operations.incoming.end(migrationId);
+    return null;
+  },
+  external_instance_event(params) {
+    return this.tasks.run(() => hearEvents(this.services, params));
+  },
+  set_host_enabled({ enabled }, { requestId }) {
+    const { driver, tracker } = this.services;
+    return this.tasks.run(async () => {
+      await driver.setHostEnabled(enabled);
+      await tracker.setHostEnabled(enabled, requestId);
+      return enabled ? "enabled" : "disabled";
+    });
+  },
+  check_instance_shared_storage({ instanceUuid, token }, { requestId }) {
+    const { driver, logger } = this.services;
+    return this.tasks.run(async () => {
+      const visible = await driver.checkInstanceSharedStorageRemote(token);
+      logger.debug(`the source's storage is ${visible ? "" : "not "}visible here`, {
+        instance: instanceUuid,
+        request_id: requestId,
+      });
+      return visible;
+    });
+  },
+};
+
+const HANDLERS = {
+  ...Object.fromEntries(INSTANCE_METHODS.map((method) => [method, operationHandler(method)])),
+  ...HOST_HANDLERS,
+} as HandlersOnDuty;
+
+const DRAINING_HANDLERS: Partial<HandlersOnDuty> = Object.fromEntries(
+  TAKEN_WHILE_DRAINING.map((method) => [method, HANDLERS[method]]),
+);

@@ -4,12 +4,13 @@ import type { ChangingFaults } from "../../faults/faults.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { Service } from "../../records/index.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { SparseSet } from "../../runtime/sparse.js";
 import type { DriverDefinition } from "../../virt/driver.js";
 import type { AgentState } from "../context.js";
 import { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { type AgentMetrics, NO_METRICS } from "../metrics/metrics.js";
 import { PeriodicLoop } from "../periodic/loop.js";
-import { periodicTasks } from "../periodic/tasks.js";
+import { PERIODIC_TASKS, type PeriodicSubject } from "../periodic/tasks.js";
 import type { AgentServices } from "../services.js";
 import { initHost } from "../startup/init-host.js";
 import { lookUpService, registerService } from "../startup/register-service.js";
@@ -60,11 +61,11 @@ export class AgentStopped extends Error {
 export class Agent {
   readonly host: string;
   readonly #options: AgentOptions;
-  readonly #listeners = new Set<(state: AgentState) => void>();
+  readonly #listeners = new SparseSet<(state: AgentState) => void>();
   readonly #tasks = new TaskTracker();
   readonly #pending = new PendingEvacuations();
-  /** Ends what start-up waits for. */
-  readonly #ended = new AbortController();
+  /** Ends what start-up waits for; null: it does not start. */
+  #ended: AbortController | null = null;
   #state: AgentState = "connecting";
   #failure: Error | null = null;
   #stopping = false;
@@ -78,7 +79,7 @@ export class Agent {
   /** This host's, as registered. */
   #service: Service | null = null;
   #heartbeat: Heartbeat | null = null;
-  #periodics: PeriodicLoop | null = null;
+  #periodics: PeriodicLoop<PeriodicSubject> | null = null;
 
   constructor(options: AgentOptions) {
     this.host = options.host;
@@ -113,6 +114,7 @@ export class Agent {
   async #start(): Promise<void> {
     const { session, serviceVersion } = this.#options;
     session.leaseLost.then((reason) => this.#loseLease(reason));
+    this.#ended = new AbortController();
     try {
       const services = await this.#step(() => this.#createServices()); // row 1
       const service = await this.#step(() => lookUpService(services, serviceVersion)); // row 2
@@ -127,6 +129,7 @@ export class Agent {
       await this.#step(() => session.serve(agentHandlers(services, this.#tasks))); // row 6
       await this.#step(async () => this.#joinServiceGroup(services, own)); // row 7
       await this.#step(async () => this.#startPeriodics(services)); // row 8
+      this.#ended = null;
       this.#enter("serving");
     } catch (error) {
       throw await this.#end(error);
@@ -158,7 +161,7 @@ export class Agent {
     if (this.#state !== "serving" || !this.#services || !this.#heartbeat) {
       // Start-up is left where it is: each of its steps may die (spec 2.1), and without the lease it does no harm.
       this.#interrupt(this.#failure ?? new AgentStopped(this.host));
-      this.#ended.abort();
+      this.#ended?.abort();
       await this.#starting?.catch(() => {});
       this.#enter(this.#failure === null ? "stopped" : "failed");
       return;
@@ -200,7 +203,8 @@ export class Agent {
       return;
     }
     this.#periodics = new PeriodicLoop({
-      tasks: periodicTasks(services, this.#pending),
+      tasks: PERIODIC_TASKS,
+      subject: { services, pending: this.#pending, audited: { end: null } },
       clock,
       timers,
       random,
@@ -263,7 +267,7 @@ export class Agent {
     this.#failure = new HostLeaseLost(this.host, reason);
     this.#options.runtime.logger.fatal(this.#failure.message, { host: this.host });
     this.#interrupt(this.#failure);
-    this.#ended.abort();
+    this.#ended?.abort();
     void this.#letGo();
     this.#enter("failed");
   }

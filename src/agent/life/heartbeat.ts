@@ -11,7 +11,9 @@ const FIRST_HEARTBEAT_DELAY = 5_000;
 export class Heartbeat {
   readonly #context: AgentContext & { readonly metrics: AgentMetrics };
   readonly #service: Service;
-  #stopped = new AbortController();
+  #stopped = false;
+  /** Ends what it waits for. */
+  #leave: () => void = () => {};
   #connected = true;
 
   constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
@@ -25,26 +27,26 @@ export class Heartbeat {
   }
 
   start(): void {
-    this.#stopped = new AbortController();
-    void this.#beat(this.#stopped.signal);
+    this.#stopped = false;
+    this.#wait(FIRST_HEARTBEAT_DELAY);
   }
 
   stop(): void {
-    this.#stopped.abort();
+    this.#stopped = true;
+    this.#leave();
   }
 
-  async #beat(signal: AbortSignal): Promise<void> {
-    const { config, runtime } = this.#context;
-    try {
-      await runtime.timers.sleep(FIRST_HEARTBEAT_DELAY, signal);
-      while (!signal.aborted) {
-        await this.#report(signal);
-        await runtime.timers.sleep(config.defaults.reportInterval * 1000, signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) {
-        throw error;
-      }
+  /** Nothing is kept meanwhile but the timer: thousands of hosts of a process wait most of the time. */
+  #wait(milliseconds: number): void {
+    this.#leave = this.#context.runtime.timers.after(milliseconds, () => void this.#beat());
+  }
+
+  async #beat(): Promise<void> {
+    const stop = new AbortController();
+    this.#leave = () => stop.abort();
+    await this.#report(stop.signal);
+    if (!this.#stopped) {
+      this.#wait(this.#context.config.defaults.reportInterval * 1000);
     }
   }
 

@@ -16,7 +16,7 @@ export interface RunningAgent {
   readonly services: AgentServices;
   readonly tasks: TaskTracker;
   /** Null where `periodic_enable` is off. */
-  readonly periodics: PeriodicLoop | null;
+  readonly periodics: Pick<PeriodicLoop<unknown>, "stop"> | null;
   readonly heartbeat: Heartbeat;
 }
 

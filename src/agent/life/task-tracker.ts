@@ -1,6 +1,8 @@
+import { SparseSet } from "../../runtime/sparse.js";
+
 /** Counts what is under way, so that a shutdown can wait for it (spec 2.8). */
 export class TaskTracker {
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new SparseSet<Promise<unknown>>();
 
   get size(): number {
     return this.#running.size;

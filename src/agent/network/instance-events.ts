@@ -1,3 +1,4 @@
+import { SparseSet } from "../../runtime/sparse.js";
 import type { Timers } from "../../runtime/timers.js";
 import { within } from "../../runtime/within.js";
 
@@ -28,7 +29,7 @@ const PLUGGED = "network-vif-plugged";
 /** Waits for events of instances, and begins before the action that leads to them (spec 8.6). */
 export class InstanceEvents {
   readonly #timers: Timers;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new SparseSet<Waiter>();
 
   constructor(timers: Timers) {
     this.#timers = timers;

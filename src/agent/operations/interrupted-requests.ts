@@ -1,3 +1,5 @@
+import { SparseMap } from "../../runtime/sparse.js";
+
 /** A request on an instance whose operation has ended here without all answers of the conductor, or without the host's lease. */
 export interface InterruptedRequest {
   readonly instanceUuid: string;
@@ -10,7 +12,7 @@ export interface InterruptedRequest {
  */
 export class InterruptedRequests {
   /** By instance: the last one. */
-  readonly #requests = new Map<string, InterruptedRequest>();
+  readonly #requests = new SparseMap<string, InterruptedRequest>();
 
   get all(): readonly InterruptedRequest[] {
     return [...this.#requests.values()];

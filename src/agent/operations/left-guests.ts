@@ -1,3 +1,5 @@
+import { SparseSet } from "../../runtime/sparse.js";
+
 /** Removes what is left of one guest, under the lock of its instance. */
 type RemoveGuest = () => Promise<void>;
 
@@ -12,7 +14,7 @@ interface LeftGuest {
  * have left is looked for.
  */
 export class LeftGuests {
-  readonly #left = new Set<LeftGuest>();
+  readonly #left = new SparseSet<LeftGuest>();
 
   get all(): readonly LeftGuest[] {
     return [...this.#left];

@@ -13,20 +13,22 @@ const BEAT = 250;
 /** Seconds after which a task that wants it soon runs again. */
 const SOON = 5;
 
-export interface PeriodicTask {
+/** A task of all hosts of a process: `subject` is whose turn it is. */
+export interface PeriodicTask<S> {
   /** Nova's name of it. */
   readonly name: string;
   /** Seconds; 0: {@link DEFAULT_SPACING}; negative: disabled. */
-  readonly spacing: number;
-  /** Runs in the first round, too. */
-  readonly immediate: boolean;
-  run(): Promise<void>;
+  spacing(subject: S): number;
+  /** Whether it runs in the first round, too. Absent: no. */
+  immediate?(subject: S): boolean;
+  run(subject: S): Promise<void>;
   /** Asked after each run: whether it left something for which the spacing is too long. Absent: no. */
-  soon?(): boolean;
+  soon?(subject: S): boolean;
 }
 
-export interface PeriodicLoopOptions {
-  readonly tasks: readonly PeriodicTask[];
+export interface PeriodicLoopOptions<S> {
+  readonly tasks: readonly PeriodicTask<S>[];
+  readonly subject: S;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -36,20 +38,20 @@ export interface PeriodicLoopOptions {
   readonly fuzzyDelay: number;
 }
 
-interface Planned {
-  readonly task: PeriodicTask;
-  /** Milliseconds. */
-  readonly spacing: number;
-  due: number;
+/** Milliseconds; null: it is disabled. */
+function spacingOf<S>(task: PeriodicTask<S>, subject: S): number | null {
+  const seconds = task.spacing(subject);
+  return seconds < 0 ? null : (seconds || DEFAULT_SPACING) * 1000;
 }
 
 /** Runs tasks one after the other, each in its spacing; an error in one is logged and stops nothing. */
-export class PeriodicLoop {
-  readonly #options: PeriodicLoopOptions;
-  readonly #stopped = new AbortController();
+export class PeriodicLoop<S> {
+  readonly #options: PeriodicLoopOptions<S>;
+  #stopped = false;
+  #wake: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: PeriodicLoopOptions) {
+  constructor(options: PeriodicLoopOptions<S>) {
     this.#options = options;
   }
 
@@ -59,63 +61,67 @@ export class PeriodicLoop {
 
   /** No task is started any more; resolves when the one that runs has ended. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
+    this.#stopped = true;
+    this.#wake();
     await this.#running;
   }
 
   async #loop(): Promise<void> {
-    const { clock, random, tasks, fuzzyDelay } = this.#options;
-    const now = clock.monotonic();
-    const start = fuzzyDelay > 0 ? beat(now, now + random.integer(0, fuzzyDelay * 1000)) : now;
-    const planned = tasks
-      .filter(({ spacing }) => spacing >= 0)
-      .map((task): Planned => {
-        const spacing = (task.spacing || DEFAULT_SPACING) * 1000;
-        return { task, spacing, due: task.immediate ? start : start + spacing };
-      });
-    while (planned.length > 0) {
-      const next = Math.min(...planned.map(({ due }) => due));
-      if (!(await this.#sleptUntil(next))) {
-        return;
-      }
-      for (const entry of planned) {
-        if (entry.due <= clock.monotonic()) {
-          await this.#run(entry);
-        }
-        if (this.#stopped.signal.aborted) {
+    const { clock, tasks, subject } = this.#options;
+    const start = this.#firstRound();
+    const due = tasks.map((task) => {
+      const spacing = spacingOf(task, subject);
+      return spacing === null ? Number.POSITIVE_INFINITY : task.immediate?.(subject) ? start : start + spacing;
+    });
+    for (let next = Math.min(...due); next < Number.POSITIVE_INFINITY; next = Math.min(...due)) {
+      await this.#sleepUntil(next);
+      for (const [index, task] of tasks.entries()) {
+        if (this.#stopped) {
           return;
         }
+        if ((due[index] ?? 0) <= clock.monotonic()) {
+          due[index] = await this.#run(task, due[index] ?? 0);
+        }
       }
     }
   }
 
-  /** False when the loop was stopped meanwhile. */
-  async #sleptUntil(due: number): Promise<boolean> {
-    const { signal } = this.#stopped;
-    try {
-      await this.#options.timers.sleep(Math.max(0, due - this.#options.clock.monotonic()), signal);
-    } catch (error) {
-      if (!signal.aborted) {
-        throw error;
-      }
-    }
-    return !signal.aborted;
+  #firstRound(): number {
+    const { clock, random, fuzzyDelay } = this.#options;
+    const now = clock.monotonic();
+    return fuzzyDelay > 0 ? beat(now, now + random.integer(0, fuzzyDelay * 1000)) : now;
   }
 
-  async #run(entry: Planned): Promise<void> {
-    const { clock, logger, metrics } = this.#options;
-    const { task, spacing } = entry;
+  /** Ends when the loop is stopped, too. */
+  async #sleepUntil(due: number): Promise<void> {
+    const { timers, clock } = this.#options;
+    if (this.#stopped) {
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const cancel = timers.after(Math.max(0, due - clock.monotonic()), resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  /** @returns when it is due again. */
+  async #run(task: PeriodicTask<S>, due: number): Promise<number> {
+    const { clock, logger, metrics, subject } = this.#options;
     const started = clock.monotonic();
     let failed = false;
     try {
-      await task.run();
+      await task.run(subject);
     } catch (error) {
       failed = true;
       logger.error(`periodic task ${task.name} failed`, { task: task.name, err: error });
     }
     metrics.periodicTask(task.name, (clock.monotonic() - started) / 1000, failed);
     const now = clock.monotonic();
-    entry.due = task.soon?.() ? now + Math.min(SOON * 1000, spacing) : Math.max(entry.due + spacing, now);
+    const spacing = spacingOf(task, subject) ?? Number.POSITIVE_INFINITY;
+    return task.soon?.(subject) ? now + Math.min(SOON * 1000, spacing) : Math.max(due + spacing, now);
   }
 }
 

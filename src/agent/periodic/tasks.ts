@@ -13,91 +13,132 @@ import { syncSchedulerInfo } from "./scheduler-sync.js";
 import { pollShelvedInstances } from "./shelved-instances.js";
 import { syncPowerStates } from "./sync-power-states.js";
 import { pollUnconfirmedResizes } from "./unconfirmed-resizes.js";
-import { usageAudit } from "./usage-audit.js";
+import { type AuditedPeriod, usageAudit } from "./usage-audit.js";
 
 /** Milliseconds without any news of a move after which it is taken for dead: no step waits longer for another host. */
 const MOVE_PATIENCE = 10 * 60_000;
 
-/** The periodic tasks of an agent (spec 4.10), in the order in which those that are due at a time run. */
-export function periodicTasks(services: AgentServices, pending: PendingEvacuations): readonly PeriodicTask[] {
-  const options = services.config.defaults;
-  const { reconcileAllocations: mode, reconcileInterval } = services.config.compute;
-  const task = (name: string, spacing: number, run: () => Promise<void>, immediate = false): PeriodicTask => ({
-    name,
-    spacing,
-    immediate,
-    run,
-  });
-  const everyMinuteIf = (enabled: boolean): number => (enabled ? DEFAULT_SPACING : -1);
-  return [
-    // update_resources_interval
-    task("update_available_resource", options.updateResourcesInterval, () =>
-      services.tracker.updateAvailableResource({ startup: false }),
-    ),
-    // running_deleted_instance_poll_interval
-    task(
-      "_cleanup_running_deleted_instances",
-      options.runningDeletedInstancePollInterval,
-      () => cleanUpRunningDeleted(services),
-      true,
-    ),
-    // sync_power_state_interval
-    task(
-      "_sync_power_states",
-      options.syncPowerStateInterval,
-      async () => {
-        await syncPowerStates(services, pending.instances);
-        await countForeignGuests(services, pending.instances);
-      },
-      true,
-    ),
-    // resize_confirm_window
-    task("_poll_unconfirmed_resizes", everyMinuteIf(options.resizeConfirmWindow > 0), () =>
-      pollUnconfirmedResizes(services),
-    ),
-    // shelved_poll_interval
-    task("_poll_shelved_instances", options.shelvedOffloadTime > 0 ? options.shelvedPollInterval : -1, () =>
-      pollShelvedInstances(services),
-    ),
-    // Not Nova's: spec 2.6 OPT.
-    {
-      ...task("unfinished_cold_moves", DEFAULT_SPACING, () =>
-        services.operations.recoverColdMoves({
-          before: services.runtime.clock.now() - MOVE_PATIENCE,
-          confirmed: false,
-        }),
-      ),
-      immediate: services.operations.recoversAgain,
-      soon: () => services.operations.recoversAgain,
-    },
-    // Not Nova's: spec 2.6 OPT.
-    task("interrupted_requests", DEFAULT_SPACING, () => settleInterruptedRequests(services)),
-    // Not Nova's: spec 6.1 OPT.
-    task("left_guests", DEFAULT_SPACING, () => services.operations.removeLeftGuests()),
-    // reclaim_instance_interval
-    task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>
-      reclaimQueuedDeletes(services),
-    ),
-    // instance_delete_interval
-    task("_run_pending_deletes", options.instanceDeleteInterval, () => runPendingDeletes(services)),
-    // instance_delete_interval
-    task("_cleanup_incomplete_migrations", options.instanceDeleteInterval, () => cleanUpIncompleteMigrations(services)),
-    // instance_build_timeout
-    task("_check_instance_build_time", everyMinuteIf(options.instanceBuildTimeout > 0), () =>
-      checkInstanceBuildTime(services),
-    ),
-    // instance_usage_audit
-    task("_instance_usage_audit", everyMinuteIf(options.instanceUsageAudit), usageAudit(services)),
-    // scheduler_instance_sync_interval
-    task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(services)),
-    // Not Nova's: spec 2.6 OPT.
-    {
-      ...task("unfinished_live_migrations", DEFAULT_SPACING, () => services.operations.recoverLiveMigrations(), true),
-      soon: () => services.operations.outgoing.recoversSoon,
-    },
-    // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
-    task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(services)),
-    // Not Nova's: spec 3.3 GAP-c.
-    task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(services)),
-  ];
+/** What the tasks of one agent work on. */
+export interface PeriodicSubject {
+  readonly services: AgentServices;
+  readonly pending: PendingEvacuations;
+  readonly audited: AuditedPeriod;
 }
+
+type Defaults = AgentServices["config"]["defaults"];
+
+const everyMinuteIf = (enabled: boolean): number => (enabled ? DEFAULT_SPACING : -1);
+
+function task(
+  name: string,
+  spacing: (options: Defaults, config: AgentServices["config"]) => number,
+  run: (services: AgentServices, subject: PeriodicSubject) => Promise<void>,
+  more: Pick<PeriodicTask<PeriodicSubject>, "immediate" | "soon"> = {},
+): PeriodicTask<PeriodicSubject> {
+  return {
+    name,
+    spacing: ({ services: { config } }) => spacing(config.defaults, config),
+    run: (subject) => run(subject.services, subject),
+    ...more,
+  };
+}
+
+const AT_ONCE = { immediate: () => true };
+
+/** The periodic tasks of an agent (spec 4.10), in the order in which those that are due at a time run. */
+export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
+  task(
+    "update_available_resource",
+    ({ updateResourcesInterval }) => updateResourcesInterval,
+    ({ tracker }) => tracker.updateAvailableResource({ startup: false }),
+  ),
+  task(
+    "_cleanup_running_deleted_instances",
+    ({ runningDeletedInstancePollInterval }) => runningDeletedInstancePollInterval,
+    cleanUpRunningDeleted,
+    AT_ONCE,
+  ),
+  task(
+    "_sync_power_states",
+    ({ syncPowerStateInterval }) => syncPowerStateInterval,
+    async (services, { pending }) => {
+      await syncPowerStates(services, pending.instances);
+      await countForeignGuests(services, pending.instances);
+    },
+    AT_ONCE,
+  ),
+  task(
+    "_poll_unconfirmed_resizes",
+    ({ resizeConfirmWindow }) => everyMinuteIf(resizeConfirmWindow > 0),
+    pollUnconfirmedResizes,
+  ),
+  task(
+    "_poll_shelved_instances",
+    ({ shelvedOffloadTime, shelvedPollInterval }) => (shelvedOffloadTime > 0 ? shelvedPollInterval : -1),
+    pollShelvedInstances,
+  ),
+  // Not Nova's: spec 2.6 OPT.
+  task(
+    "unfinished_cold_moves",
+    () => DEFAULT_SPACING,
+    ({ operations, runtime }) =>
+      operations.recoverColdMoves({ before: runtime.clock.now() - MOVE_PATIENCE, confirmed: false }),
+    {
+      immediate: ({ services }) => services.operations.recoversAgain,
+      soon: ({ services }) => services.operations.recoversAgain,
+    },
+  ),
+  // Not Nova's: spec 2.6 OPT.
+  task("interrupted_requests", () => DEFAULT_SPACING, settleInterruptedRequests),
+  // Not Nova's: spec 6.1 OPT.
+  task(
+    "left_guests",
+    () => DEFAULT_SPACING,
+    ({ operations }) => operations.removeLeftGuests(),
+  ),
+  task(
+    "_reclaim_queued_deletes",
+    ({ reclaimInstanceInterval }) => everyMinuteIf(reclaimInstanceInterval > 0),
+    reclaimQueuedDeletes,
+  ),
+  task("_run_pending_deletes", ({ instanceDeleteInterval }) => instanceDeleteInterval, runPendingDeletes),
+  task(
+    "_cleanup_incomplete_migrations",
+    ({ instanceDeleteInterval }) => instanceDeleteInterval,
+    cleanUpIncompleteMigrations,
+  ),
+  task(
+    "_check_instance_build_time",
+    ({ instanceBuildTimeout }) => everyMinuteIf(instanceBuildTimeout > 0),
+    checkInstanceBuildTime,
+  ),
+  task(
+    "_instance_usage_audit",
+    ({ instanceUsageAudit }) => everyMinuteIf(instanceUsageAudit),
+    (services, { audited }) => usageAudit(services, audited),
+  ),
+  task(
+    "_sync_scheduler_instance_info",
+    ({ schedulerInstanceSyncInterval }) => schedulerInstanceSyncInterval,
+    syncSchedulerInfo,
+  ),
+  // Not Nova's: spec 2.6 OPT.
+  task(
+    "unfinished_live_migrations",
+    () => DEFAULT_SPACING,
+    ({ operations }) => operations.recoverLiveMigrations(),
+    { ...AT_ONCE, soon: ({ services }) => services.operations.outgoing.recoversSoon },
+  ),
+  // Not Nova's: spec 9.3.
+  task(
+    "reconcile_allocations",
+    (_options, { compute }) => (compute.reconcileAllocations === "off" ? -1 : compute.reconcileInterval),
+    reconcileAllocations,
+  ),
+  // Not Nova's: spec 3.3 GAP-c.
+  task(
+    "pending_evacuations",
+    () => DEFAULT_SPACING,
+    (services, { pending }) => pending.reevaluate(services),
+  ),
+];

@@ -6,6 +6,7 @@ import {
   isVolumeBacked,
   type Migration,
 } from "../../records/index.js";
+import { SparseMap } from "../../runtime/sparse.js";
 import { type CountedInstance, nodeStats } from "./stats.js";
 import { flavorUsage, type HostReservation, reservedUsage, sumUsage, type Usage } from "./usage.js";
 
@@ -31,10 +32,10 @@ export type UsedResources = Pick<
  * running figure that could drift. One per node: statistics of nodes must not mix (bug 1784705).
  */
 export class NodeAccount {
-  readonly #instances = new Map<string, InstanceEntry>();
+  readonly #instances = new SparseMap<string, InstanceEntry>();
   /** By instance uuid: one migration of an instance at a time. */
-  readonly #migrations = new Map<string, MigrationEntry>();
-  readonly #assigned = new Map<string, readonly AssignedResource[]>();
+  readonly #migrations = new SparseMap<string, MigrationEntry>();
+  readonly #assigned = new SparseMap<string, readonly AssignedResource[]>();
 
   clear(): void {
     this.#instances.clear();

@@ -1,4 +1,5 @@
 import type { Logger } from "../../runtime/logger.js";
+import { SparseSet } from "../../runtime/sparse.js";
 import type { InventoryRecord, ProviderTree } from "../../virt/provider-tree.js";
 import { ProviderConfigConflict } from "./errors.js";
 import { EVERY_COMPUTE_NODE, type ProviderConfig } from "./provider-config.js";
@@ -8,9 +9,9 @@ export class ProviderMerge {
   readonly #configs: readonly ProviderConfig[];
   readonly #logger: Logger;
   /** Entries whose provider was met since the last {@link endPass}. */
-  readonly #met = new Set<ProviderConfig>();
+  readonly #met = new SparseSet<ProviderConfig>();
   /** Entries that were warned of; not again until their provider reappears. */
-  readonly #absent = new Set<ProviderConfig>();
+  readonly #absent = new SparseSet<ProviderConfig>();
 
   constructor(configs: readonly ProviderConfig[], logger: Logger) {
     this.#configs = configs;

@@ -31,22 +31,78 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
     capabilityTraits: capabilitiesAsTraits(context.driver.capabilities, options.imageTypeExcludeList),
     binding: { serviceId: null, disabled: null, epoch: 0, keepsComputeIds: true },
   };
-  return {
-    bindService: (service) => bindService(tracker, service),
-    updateAvailableResource: (pass) => updateAvailableResource(tracker, pass),
-    updateAvailableResourceForNode: (node) => updateAvailableResourceForNode(tracker, node),
-    instanceClaim: (...claim) => instanceClaim(tracker, ...claim),
-    rebuildClaim: (...claim) => rebuildClaim(tracker, ...claim),
-    resizeClaim: (...claim) => resizeClaim(tracker, ...claim),
-    saveMove: (write) => saveMove(tracker, write),
-    dropMoveClaimAtSource: (...drop) => dropMoveClaimAtSource(tracker, ...drop),
-    dropMoveClaimAtDestination: (...drop) => dropMoveClaimAtDestination(tracker, ...drop),
-    finishEvacuation: (...finish) => finishEvacuation(tracker, ...finish),
-    finishLiveMigration: (...finish) => finishLiveMigration(tracker, ...finish),
-    updateUsage: (instance, node) => updateUsage(tracker, instance, node),
-    saveInstance: (...save) => saveInstance(tracker, ...save),
-    noteBuild: (node, result) => noteBuild(tracker, node, result),
-    nodes: () => new Map([...tracker.nodes].map(([name, { row }]) => [name, row])),
-    setHostEnabled: (enabled, requestId) => setHostEnabled(tracker, enabled, { requestId }),
-  };
+  return new Tracker(tracker);
+}
+
+/** One object for each agent, and not a closure for each of its methods: a process may have thousands. */
+class Tracker implements ResourceTracker {
+  readonly #state: TrackerState;
+
+  constructor(state: TrackerState) {
+    this.#state = state;
+  }
+
+  bindService(...[service]: Parameters<ResourceTracker["bindService"]>) {
+    return bindService(this.#state, service);
+  }
+
+  updateAvailableResource(...[pass]: Parameters<ResourceTracker["updateAvailableResource"]>) {
+    return updateAvailableResource(this.#state, pass);
+  }
+
+  updateAvailableResourceForNode(...[node]: Parameters<ResourceTracker["updateAvailableResourceForNode"]>) {
+    return updateAvailableResourceForNode(this.#state, node);
+  }
+
+  instanceClaim(...claim: Parameters<ResourceTracker["instanceClaim"]>) {
+    return instanceClaim(this.#state, ...claim);
+  }
+
+  rebuildClaim(...claim: Parameters<ResourceTracker["rebuildClaim"]>) {
+    return rebuildClaim(this.#state, ...claim);
+  }
+
+  resizeClaim(...claim: Parameters<ResourceTracker["resizeClaim"]>) {
+    return resizeClaim(this.#state, ...claim);
+  }
+
+  saveMove(...[write]: Parameters<ResourceTracker["saveMove"]>) {
+    return saveMove(this.#state, write);
+  }
+
+  dropMoveClaimAtSource(...drop: Parameters<ResourceTracker["dropMoveClaimAtSource"]>) {
+    return dropMoveClaimAtSource(this.#state, ...drop);
+  }
+
+  dropMoveClaimAtDestination(...drop: Parameters<ResourceTracker["dropMoveClaimAtDestination"]>) {
+    return dropMoveClaimAtDestination(this.#state, ...drop);
+  }
+
+  finishEvacuation(...finish: Parameters<ResourceTracker["finishEvacuation"]>) {
+    return finishEvacuation(this.#state, ...finish);
+  }
+
+  finishLiveMigration(...finish: Parameters<ResourceTracker["finishLiveMigration"]>) {
+    return finishLiveMigration(this.#state, ...finish);
+  }
+
+  updateUsage(...[instance, node]: Parameters<ResourceTracker["updateUsage"]>) {
+    return updateUsage(this.#state, instance, node);
+  }
+
+  saveInstance(...save: Parameters<ResourceTracker["saveInstance"]>) {
+    return saveInstance(this.#state, ...save);
+  }
+
+  noteBuild(...[node, result]: Parameters<ResourceTracker["noteBuild"]>) {
+    return noteBuild(this.#state, node, result);
+  }
+
+  nodes() {
+    return new Map([...this.#state.nodes].map(([name, { row }]) => [name, row]));
+  }
+
+  setHostEnabled(...[enabled, requestId]: Parameters<ResourceTracker["setHostEnabled"]>) {
+    return setHostEnabled(this.#state, enabled, { requestId });
+  }
 }

@@ -124,11 +124,11 @@ export class ComputeServer {
     if (inbound === null) {
       return null;
     }
-    const handler = new Map<string, AnyHandler>(Object.entries(handlers)).get(inbound.method);
+    const handler: AnyHandler | undefined = handlers[inbound.method];
     if (handler === undefined) {
       throw new UnsupportedRequest("NoSuchMethod", `${method} is not served now`);
     }
-    const value = await handler(inbound.params as never, this.#contextOf(request));
+    const value = await Reflect.apply(handler, handlers, [inbound.params, this.#contextOf(request)]);
     return result(inbound.method, value, request);
   }
 

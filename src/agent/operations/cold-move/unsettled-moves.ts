@@ -1,7 +1,9 @@
+import { SparseSet } from "../../../runtime/sparse.js";
+
 /** What this process has left of moves that are over, or that it could not bring to an end. */
 export class UnsettledMoves {
   #since: number | null = null;
-  readonly #failed = new Set<number>();
+  readonly #failed = new SparseSet<number>();
 
   /**
    * When a confirmation last ended without its answer, so that its move may be `confirmed` and not over; milliseconds. Null:

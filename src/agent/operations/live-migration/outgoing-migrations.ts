@@ -1,6 +1,7 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import type { Migration } from "../../../records/index.js";
 import { TaskQueue } from "../../../runtime/queue.js";
+import { SparseMap } from "../../../runtime/sparse.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
 import { TIMEOUTS } from "./destination-timeouts.js";
@@ -13,11 +14,11 @@ const BETWEEN_LOOKS = 4_000;
 export class OutgoingMigrations {
   readonly #context: AgentContext;
   readonly #queue: TaskQueue;
-  readonly #underWay = new Map<number, OutgoingMigration>();
+  readonly #underWay = new SparseMap<number, OutgoingMigration>();
   /** When recovery first saw an accepted migration in nobody's hand, by its id; monotonic. */
-  readonly #forgottenSince = new Map<number, number>();
+  readonly #forgottenSince = new SparseMap<number, number>();
   /** When recovery first met a destination that was away, by the migration's id; monotonic. */
-  readonly #silentSince = new Map<number, number>();
+  readonly #silentSince = new SparseMap<number, number>();
   #closed = false;
 
   constructor(context: AgentContext) {

@@ -1,10 +1,12 @@
+import { SparseMap } from "../../../runtime/sparse.js";
+
 /**
  * Moves that this host, their destination, has accepted, and that have neither arrived nor been given up: of live migrations
  * from their pre-step to their post-step or roll-back, of cold moves from their preparation to the end of their finish (spec 2.8).
  */
 export class IncomingMoves {
   /** Instances by migration. */
-  readonly #open = new Map<number, string>();
+  readonly #open = new SparseMap<number, string>();
   #waiting: (() => void)[] = [];
 
   get size(): number {

@@ -3,19 +3,32 @@ import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
 import { PeriodicLoop, type PeriodicTask } from "../../../../src/agent/periodic/loop.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
-function setUp(tasks: readonly PeriodicTask[], fuzzyDelay = 0) {
+function setUp(tasks: readonly PeriodicTask<null>[], fuzzyDelay = 0) {
   const runtime = createVirtualRuntime();
   const { clock, timers, random, logger } = runtime;
-  const loop = new PeriodicLoop({ tasks, clock, timers, random, logger, metrics: NO_METRICS, fuzzyDelay });
+  const loop = new PeriodicLoop({
+    subject: null,
+    tasks,
+    clock,
+    timers,
+    random,
+    logger,
+    metrics: NO_METRICS,
+    fuzzyDelay,
+  });
   loop.start();
   return { runtime, loop };
 }
 
-function task(name: string, spacing: number, runs: string[], more: Partial<PeriodicTask> = {}): PeriodicTask {
+function task(
+  name: string,
+  spacing: number,
+  runs: string[],
+  more: Partial<PeriodicTask<null>> = {},
+): PeriodicTask<null> {
   return {
     name,
-    spacing,
-    immediate: false,
+    spacing: () => spacing,
     run: async () => {
       runs.push(name);
     },
@@ -29,7 +42,7 @@ test("4.10 spacing: given, 0 for the default of 60 s, negative for never; immedi
     task("given", 100, runs),
     task("default", 0, runs),
     task("never", -1, runs),
-    task("immediate", 100, runs, { immediate: true }),
+    task("immediate", 100, runs, { immediate: () => true }),
   ]);
   await runtime.advance(1);
   expect(runs).toEqual(["immediate"]);
@@ -90,7 +103,7 @@ test("4.10 tasks run one after the other; a long one delays the others and itsel
 
 test("periodic_fuzzy_delay: the first round comes after a random delay of at most that", async () => {
   const runs: string[] = [];
-  const { runtime } = setUp([task("immediate", 1_000, runs, { immediate: true })], 60);
+  const { runtime } = setUp([task("immediate", 1_000, runs, { immediate: () => true })], 60);
   await runtime.advance(60_001);
   expect(runs).toEqual(["immediate"]);
   const started = new Set<number>();
@@ -98,10 +111,19 @@ test("periodic_fuzzy_delay: the first round comes after a random delay of at mos
     const world = createVirtualRuntime({ seed: index });
     const { clock, timers, random, logger } = world;
     const note = task("immediate", 1_000, [], {
-      immediate: true,
+      immediate: () => true,
       run: async () => void started.add(clock.monotonic()),
     });
-    new PeriodicLoop({ tasks: [note], clock, timers, random, logger, metrics: NO_METRICS, fuzzyDelay: 60 }).start();
+    new PeriodicLoop({
+      subject: null,
+      tasks: [note],
+      clock,
+      timers,
+      random,
+      logger,
+      metrics: NO_METRICS,
+      fuzzyDelay: 60,
+    }).start();
     await world.advance(60_001);
   }
   expect(started.size).toBeGreaterThan(4);
@@ -117,16 +139,25 @@ test("hosts of a process begin on quarters of a second, and stay on them however
     let ended = 0;
     const tasks = [
       task("slow", 60, [], {
-        immediate: true,
+        immediate: () => true,
         run: async () => {
           begins.push(clock.monotonic() % 250);
           await timers.sleep(random.integer(1, 900));
           ended = clock.monotonic();
         },
       }),
-      task("next", 60, [], { immediate: true, run: async () => void pauses.push(clock.monotonic() - ended) }),
+      task("next", 60, [], { immediate: () => true, run: async () => void pauses.push(clock.monotonic() - ended) }),
     ];
-    new PeriodicLoop({ tasks, clock, timers, random, logger, metrics: NO_METRICS, fuzzyDelay: 60 }).start();
+    new PeriodicLoop({
+      subject: null,
+      tasks,
+      clock,
+      timers,
+      random,
+      logger,
+      metrics: NO_METRICS,
+      fuzzyDelay: 60,
+    }).start();
   }
   await world.advance(240_000);
   expect(begins.length).toBeGreaterThanOrEqual(24);
@@ -137,13 +168,13 @@ test("stop: waits for the task that runs, and starts no other", async () => {
   const runs: string[] = [];
   const { runtime, loop } = setUp([
     task("long", 60, runs, {
-      immediate: true,
+      immediate: () => true,
       run: async () => {
         await runtime.timers.sleep(10_000);
         runs.push("long");
       },
     }),
-    task("next", 60, runs, { immediate: true }),
+    task("next", 60, runs, { immediate: () => true }),
   ]);
   await runtime.advance(1);
   await runtime.runUntil(loop.stop());

@@ -1,0 +1,111 @@
+/**
+ * A map that is as small as a reference while it has no entry, and again when it has lost the last one. An agent has some dozens of
+ * maps that most hosts never put anything into, and a process has thousands of agents.
+ */
+export class SparseMap<K, V> implements ReadonlyMap<K, V> {
+  #entries: Map<K, V> | undefined;
+
+  get size(): number {
+    return this.#entries?.size ?? 0;
+  }
+
+  has(key: K): boolean {
+    return this.#entries?.has(key) ?? false;
+  }
+
+  get(key: K): V | undefined {
+    return this.#entries?.get(key);
+  }
+
+  set(key: K, value: V): this {
+    this.#entries ??= new Map();
+    this.#entries.set(key, value);
+    return this;
+  }
+
+  delete(key: K): boolean {
+    const deleted = this.#entries?.delete(key) ?? false;
+    if (this.#entries?.size === 0) {
+      this.#entries = undefined;
+    }
+    return deleted;
+  }
+
+  clear(): void {
+    this.#entries = undefined;
+  }
+
+  forEach(action: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void {
+    for (const [key, value] of this) {
+      action(value, key, this);
+    }
+  }
+
+  keys(): MapIterator<K> {
+    return this.#known.keys();
+  }
+
+  values(): MapIterator<V> {
+    return this.#known.values();
+  }
+
+  entries(): MapIterator<[K, V]> {
+    return this.#known.entries();
+  }
+
+  [Symbol.iterator](): MapIterator<[K, V]> {
+    return this.#known.entries();
+  }
+
+  get #known(): Map<K, V> {
+    return this.#entries ?? new Map();
+  }
+}
+
+/** A set, as {@link SparseMap} is a map. */
+export class SparseSet<T> implements ReadonlySet<T> {
+  readonly #members = new SparseMap<T, T>();
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  has(member: T): boolean {
+    return this.#members.has(member);
+  }
+
+  add(member: T): this {
+    this.#members.set(member, member);
+    return this;
+  }
+
+  delete(member: T): boolean {
+    return this.#members.delete(member);
+  }
+
+  clear(): void {
+    this.#members.clear();
+  }
+
+  forEach(action: (member: T, again: T, set: ReadonlySet<T>) => void): void {
+    for (const member of this) {
+      action(member, member, this);
+    }
+  }
+
+  keys(): SetIterator<T> {
+    return this.#members.keys() as SetIterator<T>;
+  }
+
+  values(): SetIterator<T> {
+    return this.keys();
+  }
+
+  entries(): SetIterator<[T, T]> {
+    return this.#members.entries() as SetIterator<[T, T]>;
+  }
+
+  [Symbol.iterator](): SetIterator<T> {
+    return this.keys();
+  }
+}
