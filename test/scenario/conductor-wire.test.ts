@@ -35,7 +35,9 @@ describe("calls", () => {
   test("read back what was written; errors arrive as their class", async () => {
     const { world, cluster, session } = await start();
     const service = await world.runUntil(session.call("service_create", { host: "devstack1", ...SERVICE }));
-    const reported = await world.runUntil(session.call("service_report_state", { id: service.id }));
+    await world.runUntil(session.call("service_report_state", { id: service.id }));
+    const { host, binary } = service;
+    const reported = await world.runUntil(session.call("service_get_by_host", { host, binary }));
     expect(reported).toMatchObject({ reportCount: 1, lastSeenUp: world.now });
     expect(cluster.store.services.list()).toEqual([reported]);
     await expect(world.runUntil(session.call("service_report_state", { id: 99 }))).rejects.toThrow(ServiceNotFound);

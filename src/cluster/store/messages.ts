@@ -78,6 +78,10 @@ export class Messages {
 
   /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */
   answer(bootId: string, callId: number): string | null {
+    this.#kept ??= this.#readKept();
+    if (this.#kept.get(bootId)?.has(callId) !== true) {
+      return null;
+    }
     const row = this.#context.sql.get("SELECT answer FROM answers WHERE boot_id = ? AND call_id = ?", bootId, callId);
     return row ? String(row[0]) : null;
   }

@@ -116,14 +116,17 @@ export class Services {
     });
   }
 
-  reportState(id: number): Service {
+  /** @throws {ServiceNotFound} */
+  reportState(id: number): void {
     const { sql, clock, changes } = this.#context;
-    return sql.transaction(() => {
+    sql.transaction(() => {
       const now = clock.now();
       const beat = "report_count = report_count + 1, last_seen_up = ?, updated_at = ?";
-      sql.run(`UPDATE services SET ${beat} WHERE id = ? AND deleted = 0`, now, now, id);
+      const beaten = sql.run(`UPDATE services SET ${beat} WHERE id = ? AND deleted = 0`, now, now, id);
+      if (beaten.changes === 0) {
+        this.#existing(id);
+      }
       changes.changed("service", id);
-      return this.#existing(id);
     });
   }
 

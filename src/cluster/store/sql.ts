@@ -14,6 +14,10 @@ export class Sql {
   readonly #readers = new Map<string, FileStatement>();
   readonly #writers = new Map<string, FileStatement>();
   #depth = 0;
+  /** How many of the nested transactions that are open have a savepoint; the others have written nothing. */
+  #saved = 0;
+  /** Those that made one. One that wrote nothing before the first write of another inside it shares that one's. */
+  readonly #savepoints: number[] = [];
   #afterCommit: (() => void)[] = [];
 
   constructor(file: DatabaseFile) {
@@ -35,6 +39,7 @@ export class Sql {
    * @throws {InvalidParameters} another rule of the database refused.
    */
   run(text: string, ...values: SqlValue[]): { readonly changes: number; readonly id: number } {
+    this.#save();
     try {
       const { changes, lastInsertRowid } = this.#writer(text).run(...values);
       return { changes, id: Number(lastInsertRowid) };
@@ -45,23 +50,24 @@ export class Sql {
 
   /** One transaction; inside another one a part of it that is undone alone when `work` throws. */
   transaction<T>(work: () => T): T {
-    const outer = this.#depth === 0;
-    const name = `level_${this.#depth}`;
+    const level = this.#depth;
     const queued = this.#afterCommit.length;
-    this.file.exec(outer ? "BEGIN IMMEDIATE" : `SAVEPOINT ${name}`);
+    if (level === 0) {
+      this.#execute("BEGIN IMMEDIATE");
+    }
     this.#depth += 1;
     let result: T;
     try {
       result = work();
-      this.file.exec(outer ? "COMMIT" : `RELEASE ${name}`);
+      this.#end(level);
     } catch (error) {
       this.#afterCommit.length = queued;
-      this.#undo(outer, name);
+      this.#undo(level);
       throw error;
     } finally {
-      this.#depth -= 1;
+      this.#depth = level;
     }
-    if (outer) {
+    if (level === 0) {
       this.#flush();
     }
     return result;
@@ -76,11 +82,48 @@ export class Sql {
     }
   }
 
-  #undo(outer: boolean, name: string): void {
-    // On a full disk and the like SQLite has ended the whole transaction by itself.
-    if (this.file.inTransaction) {
-      this.file.exec(outer ? "ROLLBACK" : `ROLLBACK TO ${name}; RELEASE ${name}`);
+  /** Before a write. A savepoint costs as much as a small write, and most that is nested writes nothing, or writes alone. */
+  #save(): void {
+    const level = this.#depth - 1;
+    if (level > this.#saved) {
+      const first = this.#saved + 1;
+      this.#execute(`SAVEPOINT level_${first}`);
+      this.#savepoints.push(first);
+      this.#saved = level;
     }
+  }
+
+  #end(level: number): void {
+    if (level === 0) {
+      this.#execute("COMMIT");
+    } else if (this.#savepoints.at(-1) === level) {
+      this.#execute(`RELEASE level_${level}`);
+      this.#savepoints.pop();
+    }
+    this.#saved = Math.min(this.#saved, Math.max(0, level - 1));
+  }
+
+  #undo(level: number): void {
+    // On a full disk and the like SQLite has ended the whole transaction by itself.
+    if (this.file.inTransaction && level === 0) {
+      this.#execute("ROLLBACK");
+    } else if (this.file.inTransaction && level <= this.#saved) {
+      this.#execute(`ROLLBACK TO level_${this.#savepoints.at(-1)}`);
+    }
+    if (this.#savepoints.at(-1) === level) {
+      if (this.file.inTransaction) {
+        this.#execute(`RELEASE level_${level}`);
+      }
+      this.#savepoints.pop();
+    }
+    if (level === 0) {
+      this.#savepoints.length = 0;
+    }
+    this.#saved = Math.min(this.#saved, Math.max(0, level - 1));
+  }
+
+  #execute(text: string): void {
+    this.#writer(text).run();
   }
 
   #flush(): void {

@@ -64,7 +64,7 @@ export const RECORD_METHODS = {
   /** @throws ServiceTooOld, ServiceNotFound */
   service_update_version: writes({ id, version: amount }, trusted<Service>()),
   /** A heartbeat: reportCount + 1, lastSeenUp = now. @throws ServiceNotFound */
-  service_report_state: writes({ id }, trusted<Service>()),
+  service_report_state: writes({ id }, nothing),
   /** Disables it with this reason; one that is disabled keeps its own. @throws ServiceNotFound */
   service_disable: writes({ id, reason: text() }, trusted<Service>()),
   /** Lowest version of all nova-compute services; 0 when there is none. */

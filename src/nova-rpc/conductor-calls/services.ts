@@ -32,8 +32,14 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
   },
   service_update_version: ({ id, version }, tools) => saved(id, () => ({ version }), tools),
   // Only a greater count moves the time of the last sign of life.
-  service_report_state: ({ id }, tools) =>
-    saved(id, ({ report_count: count }) => ({ report_count: (typeof count === "number" ? count : 0) + 1 }), tools),
+  service_report_state: async ({ id }, tools) => {
+    await saved(
+      id,
+      ({ report_count: count }) => ({ report_count: (typeof count === "number" ? count : 0) + 1 }),
+      tools,
+    );
+    return null;
+  },
   service_disable: async ({ id, reason }, tools) => {
     // Read again: an operator may have disabled it since, whose reason stays.
     const { host, binary } = tools.rows.service(id)?.["nova_object.data"] ?? {};

@@ -16,7 +16,10 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       return services.create({ ...service, disabled, disabledReason: disabled ? NEW_SERVICE_DISABLED : null });
     },
     service_update_version: ({ id, version }) => services.update(id, { version }),
-    service_report_state: ({ id }) => services.reportState(id),
+    service_report_state: ({ id }) => {
+      services.reportState(id);
+      return null;
+    },
     service_disable: ({ id, reason }) => services.disable(id, reason),
     service_minimum_version: ({ binary }) => services.minimumVersion(binary),
     services_by_hypervisor_type: ({ hypervisorType }) => {

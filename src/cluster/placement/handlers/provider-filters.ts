@@ -24,16 +24,16 @@ export function findProviders(call: Call): Provider[] {
   const wanted = traits(call, "");
   const amounts = query.has("resources") ? resources(query.get("resources") ?? "") : new Map<string, number>();
   try {
-    let found = preselect(call);
     const inTree = query.get("in_tree");
-    if (inTree) {
-      const root = state.providers.get(inTree)?.root;
-      if (root === undefined) {
-        return [];
-      }
-      // Each agent asks for its own tree in each of its passes, and most trees are one provider.
-      const alone = root.children.size === 0 && !query.get("name") && !query.get("uuid");
-      found = alone ? [root] : found.filter((each) => each.root === root);
+    const root = inTree ? state.providers.get(inTree)?.root : null;
+    if (root === undefined) {
+      return [];
+    }
+    // Each agent asks for its own tree in each of its passes, and most trees are one provider among thousands.
+    const alone = root !== null && root.children.size === 0 && !query.get("name") && !query.get("uuid");
+    let found = alone ? [root] : preselect(call);
+    if (root !== null) {
+      found = found.filter((each) => each.root === root);
     }
     const required = wanted.required.map((any) => [...any].map((name) => state.trait(name)));
     found = found.filter((each) => required.every((any) => any.some((trait) => each.traits.has(trait))));

@@ -10,22 +10,33 @@ export function setTraits(changing: Changing, provider: Provider, traits: Readon
   if (toAdd.length === 0 && toDelete.length === 0) {
     return;
   }
-  for (const trait of toDelete) {
-    unit.apply(
-      () => leave(provider, provider.traits, trait),
-      () => join(provider, provider.traits, trait),
-    );
-    unit.write("DELETE FROM placement_provider_traits WHERE provider_id = ? AND trait_id = ?", provider.id, trait.id);
+  unit.apply(
+    () => exchange(provider, toDelete, toAdd),
+    () => exchange(provider, toAdd, toDelete),
+  );
+  // One statement for all of them: a new host has some dozens.
+  if (toDelete.length > 0) {
+    const sql =
+      "DELETE FROM placement_provider_traits WHERE provider_id = ? AND trait_id IN (SELECT value FROM json_each(?))";
+    unit.write(sql, provider.id, idsOf(toDelete));
   }
-  for (const trait of toAdd) {
-    unit.apply(
-      () => join(provider, provider.traits, trait),
-      () => leave(provider, provider.traits, trait),
-    );
-    unit.write("INSERT INTO placement_provider_traits (provider_id, trait_id) VALUES (?, ?)", provider.id, trait.id);
+  if (toAdd.length > 0) {
+    const sql = "INSERT INTO placement_provider_traits (provider_id, trait_id) SELECT ?, value FROM json_each(?)";
+    unit.write(sql, provider.id, idsOf(toAdd));
   }
   incrementGeneration(unit, provider);
 }
+
+function exchange(provider: Provider, gone: readonly Trait[], come: readonly Trait[]): void {
+  for (const trait of gone) {
+    leave(provider, provider.traits, trait);
+  }
+  for (const trait of come) {
+    join(provider, provider.traits, trait);
+  }
+}
+
+const idsOf = (traits: readonly Trait[]): string => JSON.stringify(traits.map(({ id }) => id));
 
 /** Makes these the provider's only aggregates; ones not known before come into being. */
 export function setAggregates(

@@ -232,7 +232,8 @@ export class ApiWorld {
       hypervisorHostname: name,
       resources: RESOURCES,
     });
-    return this.store.services.reportState(service.id);
+    this.store.services.reportState(service.id);
+    return this.store.services.get(service.id) ?? service;
   }
 
   /** A server that runs on a host, unless told otherwise. */

@@ -57,7 +57,8 @@ describe("services", () => {
       disabled: true,
       updatedAt: runtime.clock.now(),
     });
-    expect(store.services.reportState(id)).toMatchObject({ lastSeenUp: runtime.clock.now(), reportCount: 1 });
+    store.services.reportState(id);
+    expect(store.services.get(id)).toMatchObject({ lastSeenUp: runtime.clock.now(), reportCount: 1 });
   });
 
   test("1.2 creating or saving below the lowest version of the binary is refused", async () => {
