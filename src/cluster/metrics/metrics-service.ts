@@ -8,6 +8,16 @@ import { createMetricsRegistry, type MetricsSources } from "./control-plane-metr
  */
 export function metricsService(sources: MetricsSources): ServiceHandler {
   let registry: Promise<Registry> | undefined;
+  const registryOf = async (): Promise<Registry> => {
+    registry ??= createMetricsRegistry(sources);
+    try {
+      return await registry;
+    } catch (error) {
+      // The next one who asks tries again.
+      registry = undefined;
+      throw error;
+    }
+  };
   return async ({ method, path }) => {
     if (path !== "" && path !== "/") {
       return plain(404, "the metrics are at /metrics\n");
@@ -15,8 +25,7 @@ export function metricsService(sources: MetricsSources): ServiceHandler {
     if (method !== "GET" && method !== "HEAD") {
       return plain(405, "use GET\n", { allow: "GET, HEAD" });
     }
-    registry ??= createMetricsRegistry(sources);
-    const made = await registry;
+    const made = await registryOf();
     return { status: 200, headers: { "content-type": made.contentType }, body: await made.metrics() };
   };
 }

@@ -1,3 +1,5 @@
+// Loaded before the time of a virtual world can run on without it.
+import "prom-client";
 import { expect, it } from "vitest";
 import { openrc } from "../../../src/cluster/identity/openrc.js";
 import { readClusterInfo } from "../../../src/cluster/local/state-dir.js";
@@ -72,5 +74,9 @@ it("tells agents of Placement and Image where they came in, and clients of the d
   expect(clouds).toContain(`auth_url: "${outsideUrl}/identity/v3"`);
   expect(openrc(clouds, "devstack")).toContain("export OS_CACERT=/cluster/tls/ca.pem");
   expect(await readClusterInfo(world.files, DIRECTORY)).toMatchObject({ url, outside: outsideUrl });
+  // The metrics are not for others: they need no token.
+  const metrics = async (where: string) =>
+    (await world.runUntil(world.http.request({ method: "GET", url: `${where}/metrics` }))).status;
+  expect([await metrics(url), await metrics("https://192.0.2.2:8775")]).toEqual([200, 404]);
   await world.runUntil(stop());
 });

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { metricsService } from "../../../../src/cluster/metrics/metrics-service.js";
+import type { ServiceRequest } from "../../../../src/runtime/service.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { memoryStore } from "../store/support.js";
+
+it("metrics that could not be made are made for the next one who asks", async () => {
+  const { files, clock } = createVirtualRuntime();
+  const { store } = await memoryStore();
+  let asked = 0;
+  const handle = metricsService({
+    store,
+    files,
+    clock,
+    downTime: 60_000,
+    tasksRunning: () => 0,
+    onRequest: () => {
+      asked += 1;
+      if (asked === 1) {
+        throw new Error("not yet");
+      }
+    },
+  });
+  const ask = () => Promise.resolve(handle({ method: "GET", path: "" } as ServiceRequest));
+  await expect(ask()).rejects.toThrow("not yet");
+  expect(await ask()).toMatchObject({ status: 200 });
+  expect(await ask()).toMatchObject({ status: 200 });
+  expect(asked).toBe(2);
+});
