@@ -70,6 +70,16 @@ it("what was recorded of a cluster goes the same way in a new one, with new ids,
     code: 0,
   });
 
+  expect(await run("up", "--name", "second", "--hosts", "2", "--port", "0", "--detach")).toMatchObject({ code: 0 });
+  const into = await run("replay", file, "--speed", "10", "--into", "second", "--json");
+  expect({ ...(JSON.parse(into.stdout) as Replayed), code: into.code }).toMatchObject({
+    cluster: "second",
+    differences: [],
+    allocations: [],
+    code: 0,
+  });
+  expect(await run("replay", file, "--into", "third")).toMatchObject({ code: 4 });
+
   // As if the evacuation had been refused then.
   await writeFile(file, text.replace(/(\/action".*"status":)200/, "$1409"));
   const other = await run("replay", file, "--speed", "10", "--json");
