@@ -99,6 +99,13 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     groups: 0.7,
     favours: { fence: 2, "force-up": 8, evacuate: 2, "kill-agent": 2, create: 1.5 },
   },
+  groups: {
+    hosts: 5,
+    pace: 2_000,
+    leftOut: 0.8,
+    groups: 1,
+    favours: { create: 2, fence: 1.5, evacuate: 2, "force-up": 10 },
+  },
   services: {
     pace: 2_500,
     leftOut: 0.5,

@@ -49,9 +49,16 @@ async function evacuateServer(stage: Stage, id: string): Promise<void> {
   await act(stage, "evacuate", { method: "POST", path: `/servers/${id}/action`, body, version }, id);
 }
 
+/** A host that was fenced comes back: without that no host is left to evacuate to. */
 export async function forceUp(stage: Stage): Promise<void> {
-  const host = pickHost(stage, ({ fenced, serves }) => fenced && serves);
-  if (host !== undefined && (await setForcedDown(stage, host, false))) {
+  const host = pickHost(
+    stage,
+    ({ agent, fenced, harmed, serves }) => fenced && (serves || (agent === null && !harmed)),
+  );
+  if (host?.agent === null) {
+    await stage.cluster.startAgent(host);
+  }
+  if (host?.serves && (await setForcedDown(stage, host, false))) {
     host.fenced = false;
   }
 }
