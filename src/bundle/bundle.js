@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { compile } from "./compile.js";
+import { bundleWindow } from "./window.js";
 
 const PROGRAMS = ["compute-agent", "compute-cluster"];
 /** What tests import: the same parts in their own process. */
@@ -58,3 +59,5 @@ if (!existsSync(compiled)) {
   writeFileSync(`${BIN}/cluster.mjs`, LIBRARY);
   await compile(BIN, compiled);
 }
+
+await bundleWindow(join(LIB, "window"));

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -73,6 +74,9 @@ const IMPORT =
 const LONG_ARROW =
   /^(?:export )?const (\w+)(?:: [^=\n]+)? =\s+(?:async )?(?:<[^=\n]*>)?\((?:[^()]|\([^()]*\))*\)(?:: [^=]+?)? =>\s*?(?:\{$|\n)/gm;
 
+/** They run in a browser, and know what the server says and nothing else of it. */
+const PAGES = "src/window/pages";
+
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Source {
@@ -85,7 +89,7 @@ interface Source {
 
 async function sourcesIn(folder: string): Promise<Source[]> {
   const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".ts"));
+  const files = entries.filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name));
   return Promise.all(files.map((entry) => read(relative(ROOT, join(entry.parentPath, entry.name)))));
 }
 
@@ -101,7 +105,11 @@ async function read(path: string): Promise<Source> {
 
 /** A relative import as a path from the root; anything else as it is. */
 function resolve(from: string, specifier: string): string {
-  return specifier.startsWith(".") ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts") : specifier;
+  if (!specifier.startsWith(".")) {
+    return specifier;
+  }
+  const path = normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts");
+  return existsSync(join(ROOT, `${path}x`)) ? `${path}x` : path;
 }
 
 /** Each way from a file back to itself that a walk through the imports meets. */
@@ -133,9 +141,9 @@ function roomOf(path: string): string {
 
 const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** The doors themselves, those of a simulated world among them, and the programs. */
+/** The doors themselves, those of a simulated world among them, the programs, and what runs in browsers. */
 function isOpen({ path }: Source): boolean {
-  return ["src/runtime", "src/simulation", "src/cli"].some((room) => isIn(path, room));
+  return ["src/runtime", "src/simulation", "src/cli", PAGES].some((room) => isIn(path, room));
 }
 
 describe("the architecture", () => {
@@ -163,6 +171,16 @@ describe("the architecture", () => {
         .filter((target) => !allowed.some((folder) => isIn(target, folder)))
         .map((target) => `${path} imports ${target}`);
     });
+    expect(wrong).toEqual([]);
+  });
+
+  it("lets the pages of the window know nothing but the wire and records", () => {
+    const pages = house.filter(({ path }) => isIn(path, PAGES));
+    const known = [PAGES, "src/window/wire.ts", "src/records", "preact", "preact/hooks", "@preact/signals"];
+    expect(pages.length).toBeGreaterThan(20);
+    const wrong = pages.flatMap(({ path, imports }) =>
+      imports.filter((target) => !known.some((one) => isIn(target, one))).map((target) => `${path} imports ${target}`),
+    );
     expect(wrong).toEqual([]);
   });
 

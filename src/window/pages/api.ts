@@ -1,0 +1,56 @@
+import {
+  type ActionAnswer,
+  type ActionBody,
+  type RequestBodies,
+  SESSION_HEADER,
+  type ServerLife,
+  type WindowLogin,
+} from "../wire.js";
+
+const JSON_BODY = { "content-type": "application/json" };
+
+async function read<T>(path: string): Promise<T | null> {
+  const answer = await fetch(path, { headers: { accept: "application/json" } });
+  return answer.ok ? ((await answer.json()) as T) : null;
+}
+
+export function serverLife(uuid: string): Promise<ServerLife | null> {
+  return read(`/window/servers/${encodeURIComponent(uuid)}`);
+}
+
+export function requestBodies(id: string): Promise<RequestBodies | null> {
+  return read(`/window/requests/${encodeURIComponent(id)}`);
+}
+
+/** Whether user and password are right. */
+export async function enter(login: WindowLogin): Promise<boolean> {
+  const answer = await fetch("/window/session", { method: "POST", headers: JSON_BODY, body: JSON.stringify(login) });
+  return answer.ok;
+}
+
+export async function leave(secret: string): Promise<void> {
+  await fetch("/window/session", { method: "DELETE", headers: { [SESSION_HEADER]: secret } });
+}
+
+export async function act(name: string, body: ActionBody, secret: string): Promise<ActionAnswer> {
+  try {
+    const answer = await fetch(`/window/actions/${encodeURIComponent(name)}`, {
+      method: "POST",
+      headers: { ...JSON_BODY, [SESSION_HEADER]: secret },
+      body: JSON.stringify(body),
+    });
+    const said = (await answer.json().catch(() => null)) as Partial<ActionAnswer> | null;
+    return { ...refusal(`the server answered ${answer.status}`), ...said };
+  } catch {
+    return refusal("the server does not answer");
+  }
+}
+
+const refusal = (error: string): ActionAnswer => ({
+  ok: false,
+  commands: [],
+  error,
+  lines: [],
+  made: null,
+  requestId: null,
+});

@@ -1,0 +1,34 @@
+import { effect, signal } from "@preact/signals";
+import { render } from "preact";
+import { mediaSignal, WindowProvider } from "./context.js";
+import { Live } from "./live.js";
+import { Cluster } from "./model/cluster.js";
+import { routeOf } from "./model/routes.js";
+import { Shell } from "./views/shell.js";
+
+const cluster = new Cluster();
+const live = new Live(cluster);
+const route = signal(routeOf(location.hash));
+const narrow = mediaSignal("(max-width: 47.99rem)");
+
+addEventListener("hashchange", () => {
+  const before = route.peek();
+  route.value = routeOf(location.hash);
+  if (before.view !== route.value.view || before.of !== route.value.of) {
+    scrollTo(0, 0);
+  }
+});
+effect(() => {
+  live.wantRequests(route.value.view === "requests");
+});
+live.connect();
+
+const root = document.getElementById("app");
+if (root !== null) {
+  render(
+    <WindowProvider value={{ cluster, live, route, narrow }}>
+      <Shell />
+    </WindowProvider>,
+    root,
+  );
+}

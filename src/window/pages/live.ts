@@ -1,0 +1,129 @@
+import { signal } from "@preact/signals";
+import type { WindowEvents } from "../wire.js";
+import type { Cluster } from "./model/cluster.js";
+import { Feed } from "./model/feed.js";
+
+/** Milliseconds until the page asks again for a server that answers nothing at all. */
+const AGAIN = 2_000;
+/** A page that nobody sees draws nothing: it takes what comes in larger portions. */
+const HIDDEN = 500;
+
+export type LiveState = "connecting" | "live" | "away" | "out";
+
+/** The one connection over which the page is told what happens. */
+export class Live {
+  readonly state = signal<LiveState>("connecting");
+  /** When the server last said something, by its clock. */
+  readonly heardAt = signal<number | null>(null);
+  /** The server's clock. */
+  readonly now = signal(Date.now());
+
+  readonly #feed: Feed;
+  #source: EventSource | null = null;
+  #requests = false;
+  #skew = 0;
+  #again: number | undefined;
+
+  constructor(cluster: Cluster) {
+    this.#feed = new Feed(cluster, { nextFrame, clock: () => performance.now() });
+    setInterval(() => {
+      this.#tick();
+    }, 1_000);
+  }
+
+  /** Requests come only while somebody looks at them. */
+  wantRequests(wanted: boolean): void {
+    if (wanted !== this.#requests) {
+      this.#requests = wanted;
+      if (this.#source !== null) {
+        this.connect();
+      }
+    }
+  }
+
+  connect(): void {
+    clearTimeout(this.#again);
+    this.#source?.close();
+    const source = new EventSource(`/window/events${this.#requests ? "?requests=1" : ""}`);
+    this.#source = source;
+    this.#on(source, "hello", (hello) => {
+      this.#skew = hello.at - Date.now();
+      this.state.value = "live";
+      this.#tick();
+      this.#feed.hello(hello);
+    });
+    this.#on(source, "message", (message) => {
+      this.heardAt.value = message.at;
+      this.#feed.message(message);
+    });
+    this.#on(source, "ready", () => {
+      this.heardAt.value = this.now.value;
+      this.#feed.ready();
+    });
+    this.#on(source, "bye", () => {
+      source.close();
+      this.state.value = "out";
+    });
+    source.onerror = () => {
+      this.#lost(source);
+    };
+  }
+
+  #on<E extends keyof WindowEvents>(source: EventSource, name: E, take: (said: WindowEvents[E]) => void): void {
+    source.addEventListener(name, (event) => {
+      if (source === this.#source) {
+        take(JSON.parse((event as MessageEvent<string>).data));
+      }
+    });
+  }
+
+  /** The browser connects again by itself, except where it was refused: then the session may have ended. */
+  #lost(source: EventSource): void {
+    if (source !== this.#source || this.state.value === "out") {
+      return;
+    }
+    if (this.state.value === "live") {
+      this.state.value = "away";
+    }
+    if (source.readyState === EventSource.CLOSED) {
+      void this.#tryAgain(source);
+    }
+  }
+
+  async #tryAgain(source: EventSource): Promise<void> {
+    const answer = await fetch("/window/session").catch(() => null);
+    if (source !== this.#source) {
+      return;
+    }
+    if (answer?.status === 401) {
+      this.state.value = "out";
+    } else {
+      this.state.value = "away";
+      this.#again = setTimeout(() => {
+        this.connect();
+      }, AGAIN);
+    }
+  }
+
+  #tick(): void {
+    this.now.value = Date.now() + this.#skew;
+  }
+}
+
+function nextFrame(call: () => void): void {
+  if (document.hidden) {
+    setTimeout(call, HIDDEN);
+    return;
+  }
+  // A tab that is hidden in between draws no more: the timer comes instead.
+  let called = false;
+  const once = () => {
+    if (!called) {
+      called = true;
+      clearTimeout(timer);
+      call();
+    }
+  };
+  const timer = setTimeout(once, HIDDEN);
+  requestAnimationFrame(once);
+}

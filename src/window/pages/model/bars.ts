@@ -1,0 +1,61 @@
+import type { ConsumerType, InventoryRow, ProviderRow } from "../../wire.js";
+
+export const CONSUMER_TYPES: readonly ConsumerType[] = ["server", "migration", "stale"];
+
+export interface Bar {
+  readonly resourceClass: string;
+  /** What may be given away: total without what is reserved, times the ratio. */
+  readonly capacity: number;
+  readonly used: number;
+  /** In percent of the bar, in the order in which they are drawn. */
+  readonly parts: readonly {
+    readonly type: ConsumerType;
+    readonly amount: number;
+    readonly from: number;
+    readonly width: number;
+  }[];
+  /** More is used than there is. */
+  readonly over: boolean;
+}
+
+export const capacityOf = ({ total, reserved, ratio }: InventoryRow): number => Math.max(0, (total - reserved) * ratio);
+
+/** One bar of one inventory, or of several that are added up. */
+export function barOf(resourceClass: string, rows: readonly InventoryRow[]): Bar {
+  const capacity = rows.reduce((sum, row) => sum + capacityOf(row), 0);
+  const amounts = CONSUMER_TYPES.map((type) => ({
+    type,
+    amount: rows.reduce((sum, { used }) => sum + (used[type] ?? 0), 0),
+  }));
+  const used = amounts.reduce((sum, { amount }) => sum + amount, 0);
+  const whole = Math.max(capacity, used);
+  let from = 0;
+  const parts = amounts
+    .filter(({ amount }) => amount > 0)
+    .map(({ type, amount }) => {
+      const width = (amount / whole) * 100;
+      const part = { type, amount, from, width };
+      from += width;
+      return part;
+    });
+  return { resourceClass, capacity, used, parts, over: used > capacity };
+}
+
+const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
+/** Bare metal has a class for each kind of node: more than three say nothing at a glance. */
+const MOST_UNUSUAL = 3;
+
+/** The bars of a host: what all of its providers have together. */
+export function barsOf(providers: readonly Pick<ProviderRow, "inventory">[]): Bar[] {
+  const byClass = new Map<string, InventoryRow[]>();
+  for (const { inventory } of providers) {
+    for (const [resourceClass, row] of Object.entries(inventory)) {
+      byClass.set(resourceClass, [...(byClass.get(resourceClass) ?? []), row]);
+    }
+  }
+  const usual = USUAL.filter((name) => byClass.has(name));
+  const unusual = [...byClass.keys()].filter((name) => !USUAL.includes(name)).sort();
+  return [...usual, ...unusual.slice(0, usual.length === 0 ? MOST_UNUSUAL : 1)].map((name) =>
+    barOf(name, byClass.get(name) ?? []),
+  );
+}

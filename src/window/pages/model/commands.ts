@@ -1,0 +1,35 @@
+import type { ActionBody, WindowAction } from "../../wire.js";
+
+/** `[--host {dest}]` is left out where its field is empty. */
+const PART = /\[([^\]]*)\]/g;
+const FIELD = /\{(\w+)\}/g;
+
+/** The command lines of an action with what its fields say; a field that still waits for its value stays as `{host}`. */
+export function commandsOf({ commands }: WindowAction, body: ActionBody): readonly string[] {
+  return commands.map((command) =>
+    command
+      .replace(PART, (_, part: string) =>
+        [...part.matchAll(FIELD)].some(([, name = ""]) => isEmpty(body[name])) ? "" : part,
+      )
+      .replace(FIELD, (whole, name: string) => {
+        const value = body[name];
+        return value === true ? "" : isEmpty(value) ? whole : quoted(String(value));
+      })
+      .replace(/ {2,}/g, " ")
+      .trim(),
+  );
+}
+
+/** What is missing before it can be sent; "": nothing. */
+export function missingOf({ fields }: WindowAction, body: ActionBody): string {
+  const missing = fields.filter(({ name, required, type }) => required && type !== "flag" && isEmpty(body[name]));
+  return missing.map(({ label }) => label).join(", ");
+}
+
+function isEmpty(value: string | boolean | undefined): boolean {
+  return value === undefined || value === "" || value === false;
+}
+
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

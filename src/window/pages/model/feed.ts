@@ -1,0 +1,85 @@
+import type { WindowHello, WindowMessage } from "../../wire.js";
+import type { Cluster } from "./cluster.js";
+
+/** Milliseconds of a frame that changes may take: the rest is for drawing and for whoever types. */
+const MOST_MS = 8;
+
+export interface FrameDoors {
+  /** Calls back once, before the next drawing. */
+  readonly nextFrame: (call: () => void) => void;
+  /** Milliseconds, of a clock that only goes forward. */
+  readonly clock: () => number;
+}
+
+type Said = (cluster: Cluster) => void;
+
+/** Takes what the server says as fast as it comes, and passes it on once a frame, in order. */
+export class Feed {
+  readonly #cluster: Cluster;
+  readonly #doors: FrameDoors;
+  #queue: (WindowMessage | Said)[] = [];
+  #asked = false;
+
+  constructor(cluster: Cluster, doors: FrameDoors) {
+    this.#cluster = cluster;
+    this.#doors = doors;
+  }
+
+  hello(hello: WindowHello): void {
+    this.#add((cluster) => cluster.greet(hello));
+  }
+
+  message(message: WindowMessage): void {
+    this.#add(message);
+  }
+
+  ready(): void {
+    this.#add((cluster) => cluster.settle());
+  }
+
+  #add(entry: WindowMessage | Said): void {
+    this.#queue.push(entry);
+    this.#ask();
+  }
+
+  #ask(): void {
+    if (!this.#asked && this.#queue.length > 0) {
+      this.#asked = true;
+      this.#doors.nextFrame(() => {
+        this.#asked = false;
+        this.#pass();
+        this.#ask();
+      });
+    }
+  }
+
+  #pass(): void {
+    const until = this.#doors.clock() + MOST_MS;
+    let taken = 0;
+    while (taken < this.#queue.length && (taken === 0 || this.#doors.clock() < until)) {
+      taken = this.#passRun(taken);
+    }
+    this.#queue = this.#queue.slice(taken);
+  }
+
+  /** What stands at this place: a few messages at once, or what comes between them. Returns the place after it. */
+  #passRun(at: number): number {
+    const first = this.#queue[at];
+    if (typeof first === "function") {
+      first(this.#cluster);
+      return at + 1;
+    }
+    const run: WindowMessage[] = [];
+    let rows = 0;
+    for (let next = at; next < this.#queue.length && rows < 500; next++) {
+      const entry = this.#queue[next];
+      if (entry === undefined || typeof entry === "function") {
+        break;
+      }
+      run.push(entry);
+      rows += entry.set.length + entry.gone.length;
+    }
+    this.#cluster.apply(run);
+    return at + run.length;
+  }
+}

@@ -1,0 +1,150 @@
+import type { ConsumerRow, ServerLife } from "../../wire.js";
+import { type Axis, axisOf } from "./axis.js";
+
+/** A stretch of a lane, in percent of the width. */
+export interface Stretch {
+  readonly from: number;
+  readonly width: number;
+  readonly label: string;
+  /** What it looks like. */
+  readonly tone: "action" | "failed" | "task" | "guest" | "server" | "migration" | "stale";
+  readonly title: string;
+}
+
+export interface Lane {
+  readonly name: string;
+  /** For a host, what it had and what was held on it stand below each other. */
+  readonly part: string;
+  readonly stretches: readonly Stretch[];
+}
+
+export interface Timeline {
+  readonly lanes: readonly Lane[];
+  readonly axis: Axis;
+}
+
+interface Bit extends Omit<Stretch, "from" | "width"> {
+  readonly lane: string;
+  readonly part: string;
+  readonly at: number;
+  readonly until: number;
+}
+
+/** The life of a server as lanes over one axis. `providers` names what is held where; what goes on ends with `now`. */
+export function timelineOf(life: ServerLife, providers: (uuid: string) => string | null, now: number): Timeline {
+  const bits = [
+    ...actionsOf(life, now),
+    ...tasksOf(life, now),
+    ...guestsOf(life, now),
+    ...heldOf(life, providers, now),
+  ];
+  const axis = axisOf(bits.flatMap(({ at, until }) => [at, until]));
+  const lanes = new Map<string, { name: string; part: string; stretches: Stretch[] }>();
+  for (const { lane, part, at, until, label, tone, title } of bits) {
+    const key = `${lane}\n${part}`;
+    const known = lanes.get(key) ?? { name: lane, part, stretches: [] };
+    lanes.set(key, known);
+    const from = axis.place(at);
+    known.stretches.push({ from, width: Math.max(axis.place(until) - from, 0), label, tone, title });
+  }
+  return { lanes: inOrder([...lanes.values()]), axis };
+}
+
+/** Actions and tasks first, then host by host. */
+function inOrder(lanes: readonly Lane[]): readonly Lane[] {
+  const names = [...new Set(lanes.map(({ name }) => name))];
+  return names.flatMap((name) => lanes.filter((lane) => lane.name === name));
+}
+
+function actionsOf({ actions }: ServerLife, now: number): Bit[] {
+  return actions.map(({ action, startedAt, finishedAt, message, events }) => {
+    const ended = events.map((event) => event.finishedAt ?? event.startedAt);
+    const until =
+      finishedAt ?? (events.some((event) => event.finishedAt === null) ? now : Math.max(startedAt, ...ended));
+    const failed = message !== null;
+    const title = `${action}${failed ? `: ${message}` : ""}`;
+    return {
+      lane: "Actions",
+      part: "",
+      at: startedAt,
+      until,
+      label: action,
+      tone: failed ? "failed" : "action",
+      title,
+    };
+  });
+}
+
+function tasksOf({ states, deletedAt }: ServerLife, now: number): Bit[] {
+  return states.flatMap(({ at, taskState, vmState }, index) => {
+    const until = states[index + 1]?.at ?? deletedAt ?? now;
+    return taskState === null
+      ? []
+      : [{ lane: "Task", part: "", at, until, label: taskState, tone: "task", title: `${vmState}, ${taskState}` }];
+  });
+}
+
+function guestsOf({ hosts }: ServerLife, now: number): Bit[] {
+  return hosts.map(({ host, from, to }) => ({
+    lane: host,
+    part: "had it",
+    at: from,
+    until: to ?? now,
+    label: to === null ? "has it" : "had it",
+    tone: "guest",
+    title: `${host} ${to === null ? "has" : "had"} the server`,
+  }));
+}
+
+function amountsOf(held: Readonly<Record<string, number>>): string {
+  return Object.entries(held)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+}
+
+/** Each consumer on each provider, from when it held it to when it held something else. */
+function heldOf(life: ServerLife, providers: (uuid: string) => string | null, now: number): Bit[] {
+  const bits: Bit[] = [];
+  const history = [
+    ...life.history,
+    ...life.consumers.filter(isUntold(life)).map((consumer) => ({ at: startOf(life), consumer })),
+  ];
+  const open = new Map<string, { at: number; consumer: ConsumerRow; amounts: string }>();
+  const end = (key: string, until: number) => {
+    const known = open.get(key);
+    if (known !== undefined) {
+      const [, provider = ""] = key.split("\n");
+      const { type } = known.consumer;
+      const title = `${type === "migration" ? "the migration" : "the server"} ${shortOf(known.consumer)} holds ${known.amounts}${type === "stale" ? ", which is stale" : ""}`;
+      const lane = providers(provider) ?? provider;
+      const part = known.consumer.uuid === life.server.uuid ? "server holds" : "move holds";
+      bits.push({ lane, part, at: known.at, until, label: type, tone: type, title });
+      open.delete(key);
+    }
+  };
+  for (const { at, consumer } of history) {
+    for (const [key, known] of open) {
+      const provider = key.split("\n")[1] ?? "";
+      if (known.consumer.uuid === consumer.uuid && amountsOf(consumer.held[provider] ?? {}) !== known.amounts) {
+        end(key, at);
+      } else if (known.consumer.uuid === consumer.uuid && known.consumer.type !== consumer.type) {
+        end(key, at);
+      }
+    }
+    for (const [provider, held] of Object.entries(consumer.held)) {
+      const key = `${consumer.uuid}\n${provider}`;
+      if (!open.has(key)) {
+        open.set(key, { at, consumer, amounts: amountsOf(held) });
+      }
+    }
+  }
+  for (const key of [...open.keys()]) {
+    end(key, life.deletedAt ?? now);
+  }
+  return bits.sort((a, b) => a.at - b.at);
+}
+
+const shortOf = ({ uuid }: ConsumerRow): string => uuid.slice(0, 8);
+const startOf = (life: ServerLife): number => life.server.updatedAt ?? life.server.createdAt;
+const isUntold = (life: ServerLife) => (consumer: ConsumerRow) =>
+  !life.history.some((told) => told.consumer.uuid === consumer.uuid);

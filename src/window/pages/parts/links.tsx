@@ -1,0 +1,62 @@
+import { useWindow } from "../context.js";
+import { shortId } from "../model/format.js";
+import { hashOf } from "../model/routes.js";
+
+export function HostLink({ host }: { readonly host: string }) {
+  return <a href={hashOf("hosts", host)}>{host}</a>;
+}
+
+/** A server by its name, while it is there. */
+export function ServerLink({ uuid, name }: { readonly uuid: string; readonly name?: string }) {
+  const server = useWindow().cluster.tables.server.get(uuid);
+  return (
+    <a href={hashOf("servers", uuid)} title={uuid}>
+      {server?.name || name || shortId(uuid)}
+    </a>
+  );
+}
+
+export function ProviderLink({ uuid }: { readonly uuid: string }) {
+  const provider = useWindow().cluster.tables.provider.get(uuid);
+  return (
+    <a href={hashOf("placement", uuid)} title={uuid}>
+      {provider?.name ?? shortId(uuid)}
+    </a>
+  );
+}
+
+export function ConsumerLink({ uuid }: { readonly uuid: string }) {
+  return (
+    <a href={hashOf("consumers", uuid)} title={uuid} class="mono">
+      {shortId(uuid)}
+    </a>
+  );
+}
+
+export function RequestLink({ id }: { readonly id: string }) {
+  return (
+    <a href={hashOf("requests", null, { q: id })} class="mono" title="Requests of this one">
+      {id.length > 12 ? `${id.slice(0, 12)}…` : id}
+    </a>
+  );
+}
+
+/** Ways to do something with what is shown: each leads to a form that also shows the command. */
+export function ActionLinks({ subject, of }: { readonly subject: "host" | "server" | "finding"; readonly of: string }) {
+  const { cluster } = useWindow();
+  const actions = cluster.hello.value?.actions.filter((action) => action.subject === subject) ?? [];
+  if (actions.length === 0) {
+    return null;
+  }
+  return (
+    <ul class="buttons" aria-label={`What can be done with this ${subject}`}>
+      {actions.map(({ name, label, fields, summary }) => (
+        <li key={name}>
+          <a class="button" href={hashOf("try", name, { [fields[0]?.name ?? subject]: of })} title={summary}>
+            {label}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,51 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+/** Lines above and below the screen that are drawn, too: what Tab goes to next is there. */
+const MARGIN = 8;
+
+interface Props<T> {
+  readonly label: string;
+  readonly items: readonly T[];
+  /** Of every line, in pixels. */
+  readonly height: number;
+  readonly keyOf: (item: T) => string;
+  readonly draw: (item: T) => ComponentChildren;
+}
+
+/** A list of which only what is on the screen is drawn; it scrolls with the page. */
+export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) {
+  const list = useRef<HTMLUListElement>(null);
+  const first = useSignal(0);
+  const shown = useSignal(40);
+  useLayoutEffect(() => {
+    const look = () => {
+      const top = list.current?.getBoundingClientRect().top ?? 0;
+      first.value = Math.max(0, Math.floor(-top / height) - MARGIN);
+      shown.value = Math.ceil(innerHeight / height) + 2 * MARGIN;
+    };
+    look();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, [height]);
+  const from = Math.min(first.value, Math.max(0, items.length - shown.value));
+  return (
+    <ul class="virtual" aria-label={label} ref={list} style={{ height: `${items.length * height}px` }}>
+      {items.slice(from, from + shown.value).map((item, index) => (
+        <li
+          key={keyOf(item)}
+          aria-setsize={items.length}
+          aria-posinset={from + index + 1}
+          style={{ top: `${(from + index) * height}px`, height: `${height}px` }}
+        >
+          {draw(item)}
+        </li>
+      ))}
+    </ul>
+  );
+}

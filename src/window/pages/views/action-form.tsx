@@ -1,0 +1,115 @@
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { ActionAnswer, ActionBody, WindowAction } from "../../wire.js";
+import { act } from "../api.js";
+import { useWindow } from "../context.js";
+import { commandsOf, missingOf } from "../model/commands.js";
+import { setFilter } from "../parts/filter.js";
+import { RequestLink, ServerLink } from "../parts/links.js";
+import { Lines } from "../parts/scroll.js";
+import { State } from "../parts/state.js";
+import { ActionFieldInput } from "./action-field.js";
+
+/** The fields of an action, the commands that do the same, and what came of it. */
+export function ActionForm({ action }: { readonly action: WindowAction }) {
+  const { cluster, route } = useWindow();
+  const answer = useSignal<ActionAnswer | null>(null);
+  const busy = useSignal(false);
+  const sure = useRef<HTMLDialogElement>(null);
+  const body = bodyOf(action, route.value.filter);
+  const missing = missingOf(action, body);
+  const send = async () => {
+    busy.value = true;
+    answer.value = null;
+    answer.value = await act(action.name, body, cluster.hello.peek()?.secret ?? "");
+    busy.value = false;
+  };
+  return (
+    <section class="panel">
+      <h2>{action.label}</h2>
+      <p>{action.summary}</p>
+      <form
+        class="action"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (action.destructive) {
+            sure.current?.showModal();
+          } else {
+            void send();
+          }
+        }}
+      >
+        {action.fields.map((field) => (
+          <ActionFieldInput
+            key={field.name}
+            field={field}
+            value={body[field.name] ?? ""}
+            onChange={(value) => setFilter({ [field.name]: value })}
+          />
+        ))}
+        <Commands commands={commandsOf(action, body)} />
+        <div class="action-send">
+          <button
+            type="submit"
+            class={action.destructive ? "danger" : "primary"}
+            disabled={busy.value || missing !== ""}
+          >
+            {busy.value ? "Working …" : action.label}
+          </button>
+          {missing !== "" && <span class="quiet">Needs {missing}</span>}
+        </div>
+      </form>
+      <dialog ref={sure} class="sure" aria-labelledby="sure-title">
+        <h2 id="sure-title">{action.label}?</h2>
+        <p>{action.summary} This cannot be taken back.</p>
+        <form method="dialog" class="action-send">
+          <button
+            type="submit"
+            class="danger"
+            onClick={() => {
+              void send();
+            }}
+          >
+            {action.label}
+          </button>
+          <button type="submit">Leave it</button>
+        </form>
+      </dialog>
+      <div aria-live="polite">{answer.value !== null && <Answer answer={answer.value} />}</div>
+    </section>
+  );
+}
+
+function bodyOf(action: WindowAction, filter: Readonly<Record<string, string>>): ActionBody {
+  return Object.fromEntries(
+    action.fields
+      .map(({ name, type }) => [name, type === "flag" ? filter[name] === "1" : (filter[name] ?? "")] as const)
+      .filter(([, value]) => value !== ""),
+  );
+}
+
+function Commands({ commands }: { readonly commands: readonly string[] }) {
+  return commands.length === 0 ? null : (
+    <div class="commands">
+      <h3>The same by hand</h3>
+      <Lines label="Commands" text={commands.join("\n")} />
+    </div>
+  );
+}
+
+function Answer({ answer }: { readonly answer: ActionAnswer }) {
+  return (
+    <div class={`answer${answer.ok ? "" : " answer-wrong"}`}>
+      <p>
+        <State shape={answer.ok ? "up" : "wrong"} word={answer.ok ? "Done" : (answer.error ?? "It was not done")} />{" "}
+        {answer.made !== null && <ServerOrName made={answer.made} />}{" "}
+        {answer.requestId !== null && <RequestLink id={answer.requestId} />}
+      </p>
+      {answer.lines.length > 0 && <Lines label="What it said" text={answer.lines.join("\n")} />}
+    </div>
+  );
+}
+
+function ServerOrName({ made }: { readonly made: string }) {
+  return /^[0-9a-f-]{36}$/.test(made) ? <ServerLink uuid={made} /> : <b>{made}</b>;
+}

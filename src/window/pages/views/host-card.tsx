@@ -1,0 +1,136 @@
+import { useWindow } from "../context.js";
+import { barsOf } from "../model/bars.js";
+import { othersOf, type Pair, pairsOf } from "../model/compare.js";
+import { age } from "../model/format.js";
+import { hashOf } from "../model/routes.js";
+import { Bar } from "../parts/bar.js";
+import { Findings } from "../parts/findings.js";
+import { Icon } from "../parts/icon.js";
+import { ActionLinks, HostLink, ServerLink } from "../parts/links.js";
+import { HostState, ServerState, State } from "../parts/state.js";
+
+/** Servers of a card among others; the host's own page shows all of them. */
+const MOST_PAIRS = 6;
+
+export function HostCard({ name, brief = false }: { readonly name: string; readonly brief?: boolean }) {
+  const { cluster } = useWindow();
+  const host = cluster.tables.host.get(name);
+  if (host === undefined) {
+    return null;
+  }
+  const findings = cluster.findingsOfHost.get(name);
+  const guests = cluster.tables.guests.get(name);
+  const pairs = pairsOf(cluster.serversOfHost.get(name), guests?.guests ?? [], findings);
+  const shown = brief ? pairs.slice(0, MOST_PAIRS) : pairs;
+  const bars = barsOf(cluster.providersOfHost.get(name));
+  const zone = [host.zone, ...host.aggregates.filter((aggregate) => aggregate !== host.zone)].filter(Boolean);
+  return (
+    <article class={`card${findings.length > 0 ? " card-wrong" : ""}`} aria-label={name}>
+      <header class="card-head">
+        <h2>
+          <HostLink host={name} />
+        </h2>
+        <HostState host={host} />
+        <Heartbeat host={name} />
+      </header>
+      <p class="card-facts">
+        {zone.join(" · ")}
+        {host.release === null ? "" : ` · ${host.release}`}
+      </p>
+      {host.reason !== "" && <p class="reason">{host.reason}</p>}
+      {host.faults.length > 0 && (
+        <ul class="tags" aria-label="Faults that are set">
+          {host.faults.map((fault) => (
+            <li key={fault} class="tag tag-fault">
+              {fault}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="meters">
+        {bars.map((bar) => (
+          <Bar key={bar.resourceClass} bar={bar} />
+        ))}
+        {bars.length === 0 && <p class="quiet">No inventory in Placement.</p>}
+      </div>
+      <Pairs pairs={shown} guestsAt={guests?.at ?? null} />
+      {pairs.length > shown.length && (
+        <p class="quiet more">
+          <a href={hashOf("hosts", name)}>{pairs.length - shown.length} more</a>
+        </p>
+      )}
+      <Findings findings={othersOf(findings, pairs)} />
+      <ActionLinks subject="host" of={name} />
+    </article>
+  );
+}
+
+export function Heartbeat({ host }: { readonly host: string }) {
+  const { cluster, live } = useWindow();
+  const at = cluster.tables.heartbeat.get(host);
+  const old = at === undefined || at === null ? null : live.now.value - at;
+  const late = old !== null && old > (cluster.hello.value?.serviceDownTime ?? 60) * 1_000;
+  return (
+    <span class={`heartbeat${late ? " late" : ""}`} title="Since the last heartbeat">
+      <span class="hidden">Heartbeat </span>
+      {old === null ? "never" : age(old)}
+    </span>
+  );
+}
+
+/** Servers as Compute sees them against guests as the hypervisor sees them. */
+function Pairs({ pairs, guestsAt }: { readonly pairs: readonly Pair[]; readonly guestsAt: number | null }) {
+  const { live } = useWindow();
+  if (pairs.length === 0) {
+    return <p class="quiet pairs-none">No servers, no guests.</p>;
+  }
+  const old = guestsAt === null ? null : live.now.value - guestsAt;
+  return (
+    <table class="pairs">
+      <thead>
+        <tr>
+          <th scope="col">Server</th>
+          <th scope="col">Compute</th>
+          <th scope="col">Hypervisor{old !== null && old > 30_000 ? ` ${age(old)} ago` : ""}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {pairs.map((pair) => (
+          <PairRow key={pair.uuid} pair={pair} known={guestsAt !== null} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function PairRow({ pair, known }: { readonly pair: Pair; readonly known: boolean }) {
+  const { uuid, name, server, guest, wrong } = pair;
+  return (
+    <>
+      <tr class={wrong.length > 0 ? "wrong" : undefined}>
+        <th scope="row">
+          <ServerLink uuid={uuid} name={name} />
+        </th>
+        <td>{server === null ? <State shape="none" word="not here" /> : <ServerState server={server} />}</td>
+        <td>
+          {guest === null ? (
+            <State shape="none" word={known ? "none" : "not known"} />
+          ) : (
+            <GuestState state={guest.state} />
+          )}
+        </td>
+      </tr>
+      {wrong.map(({ code, text }) => (
+        <tr key={code} class="why">
+          <td colSpan={3}>
+            <Icon shape="wrong" /> <b>{code.replaceAll("-", " ")}</b> {text}
+          </td>
+        </tr>
+      ))}
+    </>
+  );
+}
+
+const GuestState = ({ state }: { readonly state: string }) => (
+  <State shape={state === "running" ? "up" : state === "crashed" ? "wrong" : "off"} word={state} />
+);

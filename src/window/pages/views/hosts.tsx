@@ -1,0 +1,106 @@
+import { useComputed } from "@preact/signals";
+import { useWindow } from "../context.js";
+import { byName, HOST_STATES, type HostFilter, isHostState, isHostWanted, isInState } from "../model/filters.js";
+import { count } from "../model/format.js";
+import { hashOf } from "../model/routes.js";
+import { BarLegend } from "../parts/bar.js";
+import { FilterField, PickField, setFilter } from "../parts/filter.js";
+import { Empty } from "../parts/findings.js";
+import { VirtualList } from "../parts/virtual-list.js";
+import { HostCard } from "./host-card.js";
+import { HostLine } from "./host-line.js";
+
+/** As many cards are drawn whole; of more hosts each has a line. */
+const MOST_CARDS = 48;
+const STATE_NAMES = { up: "Up", down: "Down", disabled: "Disabled", differs: "Differs", faults: "Faults set" } as const;
+
+export function Hosts() {
+  const { cluster, route, narrow } = useWindow();
+  const hosts = useComputed(() => [...cluster.tables.host.rows.values()].sort((a, b) => byName(a.host, b.host)));
+  const differing = useComputed(
+    () => new Set([...cluster.tables.finding.rows.values()].flatMap(({ host }) => (host === null ? [] : [host]))),
+  );
+  const filter = useComputed((): HostFilter => {
+    const { q = "", state, aggregate = "", fault = "" } = route.value.filter;
+    return { text: q, state: isHostState(state) ? state : "", aggregate, fault };
+  });
+  const shown = useComputed(() =>
+    hosts.value.filter((host) => isHostWanted(host, differing.value.has(host.host), filter.value)),
+  );
+  const aggregates = useComputed(() => [...new Set(hosts.value.flatMap((host) => host.aggregates))].sort(byName));
+  const faults = useComputed(() =>
+    [...new Set(hosts.value.flatMap((host) => host.faults.map((fault) => fault.split("=")[0] ?? fault)))].sort(),
+  );
+  const counts = useComputed(() =>
+    HOST_STATES.map((state) => ({
+      state,
+      hosts: hosts.value.filter((host) => isInState(host, state, differing.value.has(host.host))).length,
+    })),
+  );
+  const { state, aggregate, fault, text } = filter.value;
+  return (
+    <>
+      <div class="view-head">
+        <h1>
+          Hosts <span class="figure">{count(hosts.value.length)}</span>
+        </h1>
+        <BarLegend />
+      </div>
+      <div class="filters">
+        <FilterField label="Filter hosts by name, zone, reason …" value={text} />
+        <fieldset class="chips">
+          <legend class="hidden">State</legend>
+          <a
+            class="chip"
+            href={hashOf("hosts", null, { ...route.value.filter, state: "" })}
+            aria-current={state === ""}
+          >
+            All
+          </a>
+          {counts.value.map(({ state: name, hosts: number }) => (
+            <a
+              key={name}
+              class={`chip${name === "differs" && number > 0 ? " chip-wrong" : ""}`}
+              href={hashOf("hosts", null, { ...route.value.filter, state: state === name ? "" : name })}
+              aria-current={state === name}
+            >
+              {STATE_NAMES[name]} <span class="figure">{count(number)}</span>
+            </a>
+          ))}
+        </fieldset>
+        {aggregates.value.length > 0 && (
+          <PickField label="Aggregate" name="aggregate" value={aggregate} choices={aggregates.value} />
+        )}
+        {faults.value.length > 0 && <PickField label="Fault" name="fault" value={fault} choices={faults.value} />}
+      </div>
+      {hosts.value.length === 0 && cluster.ready.value && (
+        <Empty>
+          No host has joined yet. <code>compute-cluster host add devstack1</code> adds one.
+        </Empty>
+      )}
+      {hosts.value.length > 0 && shown.value.length === 0 && (
+        <Empty>
+          No host is so.{" "}
+          <button type="button" class="plain" onClick={() => setFilter({ q: "", state: "", aggregate: "", fault: "" })}>
+            Show all {count(hosts.value.length)}
+          </button>
+        </Empty>
+      )}
+      {shown.value.length <= MOST_CARDS ? (
+        <div class="cards">
+          {shown.value.map((host) => (
+            <HostCard key={host.host} name={host.host} brief />
+          ))}
+        </div>
+      ) : (
+        <VirtualList
+          label="Hosts"
+          items={shown.value}
+          height={narrow.value ? 96 : 44}
+          keyOf={(host) => host.host}
+          draw={(host) => <HostLine name={host.host} />}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,86 @@
+import { useComputed } from "@preact/signals";
+import { useWindow } from "../context.js";
+import { barsOf } from "../model/bars.js";
+import { byName, hasWords } from "../model/filters.js";
+import { count } from "../model/format.js";
+import { Bar, BarLegend } from "../parts/bar.js";
+import { CheckField, FilterField } from "../parts/filter.js";
+import { Empty } from "../parts/findings.js";
+import { HostLink, ProviderLink } from "../parts/links.js";
+import { State } from "../parts/state.js";
+import { VirtualList } from "../parts/virtual-list.js";
+
+/** All trees of providers, by their roots. */
+export function Placement() {
+  const { cluster, route, narrow } = useWindow();
+  const roots = useComputed(() =>
+    [...cluster.tables.provider.rows.values()]
+      .filter(({ parent }) => parent === null)
+      .sort((a, b) => byName(a.name, b.name)),
+  );
+  const shown = useComputed(() => {
+    const { q = "", orphans } = route.value.filter;
+    return roots.value
+      .filter((root) => orphans !== "1" || root.host === null)
+      .filter((root) => hasWords(q, root.name, root.uuid, root.host))
+      .map(({ uuid }) => uuid);
+  });
+  return (
+    <>
+      <div class="view-head">
+        <h1>
+          Placement <span class="figure">{count(cluster.tables.provider.rows.size)}</span>
+          <span class="quiet"> providers</span>
+        </h1>
+        <BarLegend />
+      </div>
+      <div class="filters">
+        <FilterField label="Filter trees by name, id, host …" value={route.value.filter.q ?? ""} />
+        <CheckField label="Without a compute node" name="orphans" />
+      </div>
+      {cluster.ready.value && shown.value.length === 0 && (
+        <Empty>
+          {roots.value.length === 0
+            ? "There is no provider: the first host that starts makes one."
+            : "No tree of providers is so."}
+        </Empty>
+      )}
+      <VirtualList
+        label="Provider trees"
+        items={shown.value}
+        height={narrow.value ? 76 : 44}
+        keyOf={(uuid) => uuid}
+        draw={(uuid) => <RootLine uuid={uuid} />}
+      />
+    </>
+  );
+}
+
+function RootLine({ uuid }: { readonly uuid: string }) {
+  const { cluster } = useWindow();
+  const provider = cluster.tables.provider.get(uuid);
+  if (provider === undefined) {
+    return null;
+  }
+  const tree = cluster.providersOfRoot.get(uuid);
+  const findings = cluster.findingsOfProvider.get(uuid).length;
+  return (
+    <div class={`line provider-line${findings > 0 ? " line-wrong" : ""}`}>
+      <span class="line-name">
+        <ProviderLink uuid={uuid} />
+      </span>
+      <span class="line-host">
+        {provider.host === null ? <State shape="wrong" word="no compute node" /> : <HostLink host={provider.host} />}
+      </span>
+      <span class="line-note">{tree.length > 1 ? `${count(tree.length)} providers` : ""}</span>
+      <span class="line-bars">
+        {barsOf(tree).map((bar) => (
+          <Bar key={bar.resourceClass} bar={bar} label={false} />
+        ))}
+      </span>
+      <span class="line-figures" title="Generation">
+        <span class="quiet">gen</span> {provider.generation}
+      </span>
+    </div>
+  );
+}

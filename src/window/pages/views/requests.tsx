@@ -1,0 +1,156 @@
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { RequestBodies, RequestRow } from "../../wire.js";
+import { requestBodies } from "../api.js";
+import { useWindow } from "../context.js";
+import { isRequestWanted } from "../model/filters.js";
+import { count, fineTime } from "../model/format.js";
+import { CheckField, FilterField, PickField } from "../parts/filter.js";
+import { Empty } from "../parts/findings.js";
+import { Lines } from "../parts/scroll.js";
+import { VirtualList } from "../parts/virtual-list.js";
+
+export function Requests() {
+  const { cluster, route, narrow } = useWindow();
+  const held = useSignal<readonly RequestRow[] | null>(null);
+  const open = useSignal<RequestRow | null>(null);
+  const requests = useComputed(() => held.value ?? cluster.requests.value);
+  const services = useComputed(() => [...new Set(cluster.requests.value.map(({ service }) => service))].sort());
+  const shown = useComputed(() => {
+    const { q = "", service = "", changes, failed } = route.value.filter;
+    const filter = { text: q, service, changes: changes === "1", failed: failed === "1" };
+    return requests.value.filter((request) => isRequestWanted(request, filter));
+  });
+  return (
+    <>
+      <div class="view-head">
+        <h1>
+          Requests <span class="figure">{count(shown.value.length)}</span>
+        </h1>
+        <button
+          type="button"
+          aria-pressed={held.value !== null}
+          onClick={() => {
+            held.value = held.value === null ? cluster.requests.value : null;
+          }}
+        >
+          {held.value === null
+            ? "Hold"
+            : `Go on (${count(Math.max(0, cluster.requests.value.length - held.value.length))} more)`}
+        </button>
+      </div>
+      <div class="filters">
+        <FilterField label="Filter by server, request id, path, user …" value={route.value.filter.q ?? ""} />
+        <PickField label="Service" name="service" value={route.value.filter.service ?? ""} choices={services.value} />
+        <CheckField label="Only changes" name="changes" />
+        <CheckField label="Only failed" name="failed" />
+      </div>
+      {shown.value.length === 0 && (
+        <Empty>
+          {cluster.requests.value.length === 0
+            ? "Nothing was asked since this view is open. Whatever clients and agents ask appears here."
+            : "No request is so."}
+        </Empty>
+      )}
+      <VirtualList
+        label="Requests, newest first"
+        items={shown.value}
+        height={narrow.value ? 60 : 32}
+        keyOf={({ id }) => id}
+        draw={(request) => (
+          <RequestLine
+            request={request}
+            onOpen={() => {
+              open.value = request;
+            }}
+          />
+        )}
+      />
+      {open.value !== null && (
+        <Bodies
+          key={open.value.id}
+          request={open.value}
+          onClose={() => {
+            open.value = null;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function RequestLine({ request, onOpen }: { readonly request: RequestRow; readonly onOpen: () => void }) {
+  const { at, service, method, path, status, ms } = request;
+  return (
+    <button type="button" class={`line request-line${status >= 500 ? " line-wrong" : ""}`} onClick={onOpen}>
+      <span class="mono quiet">{fineTime(at)}</span>
+      <span class="line-service">{service}</span>
+      <span class={`mono method${["GET", "HEAD"].includes(method) ? " quiet" : ""}`}>{method}</span>
+      <span class="mono line-path">{path}</span>
+      <span class={`number mono${status >= 400 ? " late" : ""}`}>{status}</span>
+      <span class="number quiet">{ms === null ? "" : `${count(ms)} ms`}</span>
+    </button>
+  );
+}
+
+/** What was asked and what was answered, as long as the server keeps it. */
+function Bodies({ request, onClose }: { readonly request: RequestRow; readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const bodies = useSignal<RequestBodies | null | undefined>(undefined);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  useSignalEffect(() => {
+    void requestBodies(request.id)
+      .catch(() => null)
+      .then((known) => {
+        bodies.value = known;
+      });
+  });
+  const facts = [
+    ["Request", request.requestId],
+    ["For", request.globalRequestId],
+    ["User", request.user],
+    ["Project", request.project],
+  ].filter(([, value]) => value !== null);
+  return (
+    <dialog ref={dialog} class="bodies" aria-labelledby="bodies-title" onClose={onClose}>
+      <header class="view-head">
+        <h2 id="bodies-title" class="mono">
+          {request.method} {request.path}
+        </h2>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </header>
+      <p class="quiet">
+        {request.service}, {request.status}, {fineTime(request.at)}
+        {request.ms === null ? "" : `, ${count(request.ms)} ms`}
+      </p>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class="mono">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {bodies.value === null && <p class="quiet">Its bodies are no longer kept.</p>}
+      {bodies.value && (
+        <>
+          <Body title="Body" text={bodies.value.body} />
+          <Body title="Answer" text={bodies.value.answer} />
+        </>
+      )}
+    </dialog>
+  );
+}
+
+function Body({ title, text }: { readonly title: string; readonly text: string | null }) {
+  return (
+    <>
+      <h3>{title}</h3>
+      {text === null ? <p class="quiet">None that can be shown.</p> : <Lines label={title} text={text} />}
+    </>
+  );
+}

@@ -1,0 +1,176 @@
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { MigrationRow, ServerLife } from "../../wire.js";
+import { serverLife } from "../api.js";
+import { useWindow } from "../context.js";
+import { amount, dateTime } from "../model/format.js";
+import { hashOf } from "../model/routes.js";
+import { Empty, Findings } from "../parts/findings.js";
+import { ActionLinks, HostLink, RequestLink } from "../parts/links.js";
+import { Scroll } from "../parts/scroll.js";
+import { ServerState, State } from "../parts/state.js";
+import { Held } from "./held.js";
+import { ServerActions } from "./server-actions.js";
+import { TimelineChart } from "./timeline.js";
+
+/** Milliseconds for which changes are gathered before the life is asked for again. */
+const GATHER = 150;
+
+/** The life of a server that follows what happens to it; undefined: it is not here yet, null: there is none. */
+function useLife(uuid: string): ServerLife | null | undefined {
+  const { cluster } = useWindow();
+  const life = useSignal<ServerLife | null | undefined>(undefined);
+  const timer = useRef<number | undefined>(undefined);
+  useSignalEffect(() => {
+    cluster.tables.server.get(uuid);
+    cluster.tables.action.get(uuid);
+    cluster.migrationsOfServer.get(uuid);
+    cluster.consumersOfServer.get(uuid);
+    if (!cluster.ready.value || timer.current !== undefined) {
+      return;
+    }
+    timer.current = setTimeout(
+      () => {
+        timer.current = undefined;
+        void serverLife(uuid)
+          .catch(() => undefined)
+          .then((known) => {
+            life.value = known ?? life.peek() ?? known;
+          });
+      },
+      life.peek() === undefined ? 0 : GATHER,
+    );
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return life.value;
+}
+
+export function ServerView({ uuid }: { readonly uuid: string }) {
+  const { cluster } = useWindow();
+  const life = useLife(uuid);
+  const server = cluster.tables.server.get(uuid) ?? life?.server;
+  const head = (
+    <a class="up-link" href={hashOf("servers")}>
+      Servers
+    </a>
+  );
+  if (server === undefined || life === null) {
+    return (
+      <>
+        <div class="view-head">
+          <h1>
+            {head} <span class="mono">{uuid}</span>
+          </h1>
+        </div>
+        {life === null && <Empty>There is no server of this id, and never was.</Empty>}
+      </>
+    );
+  }
+  return (
+    <>
+      <div class="view-head">
+        <h1>
+          {head} {server.name || uuid}
+        </h1>
+        {life?.deletedAt === null || life === undefined ? (
+          <ServerState server={server} />
+        ) : (
+          <State shape="none" word={`deleted ${dateTime(life.deletedAt)}`} />
+        )}
+      </div>
+      <dl class="facts">
+        <Fact name="Id">
+          <span class="mono">{uuid}</span>
+        </Fact>
+        <Fact name="Host">{server.host === null ? "none" : <HostLink host={server.host} />}</Fact>
+        <Fact name="Flavor">
+          {server.flavor}{" "}
+          <span class="quiet">
+            {server.vcpus} VCPU, {amount("MEMORY_MB", server.memoryMb)}, {amount("DISK_GB", server.diskGb)}
+          </span>
+        </Fact>
+        <Fact name="Created">{dateTime(server.createdAt)}</Fact>
+        {server.requestId !== null && (
+          <Fact name="Request">
+            <RequestLink id={server.requestId} />
+          </Fact>
+        )}
+      </dl>
+      {server.fault !== null && <p class="reason reason-wrong">{server.fault}</p>}
+      <Findings findings={cluster.findingsOfServer.get(uuid)} />
+      {(life === undefined || life.deletedAt === null) && <ActionLinks subject="server" of={uuid} />}
+      {life !== undefined && (
+        <>
+          <section class="panel">
+            <h2>Life</h2>
+            <TimelineChart life={life} />
+          </section>
+          <div class="halves">
+            <section class="panel">
+              <h2>Who holds what, now</h2>
+              <Held server={uuid} />
+            </section>
+            <section class="panel">
+              <h2>Moves</h2>
+              <Moves migrations={life.migrations} />
+            </section>
+          </div>
+          <section class="panel">
+            <h2>Actions and events</h2>
+            <ServerActions actions={life.actions} />
+          </section>
+        </>
+      )}
+    </>
+  );
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Moves({ migrations }: { readonly migrations: readonly MigrationRow[] }) {
+  if (migrations.length === 0) {
+    return <p class="quiet">It has never moved.</p>;
+  }
+  return (
+    <Scroll label="Moves">
+      <table class="grid">
+        <thead>
+          <tr>
+            <th scope="col">Move</th>
+            <th scope="col">Status</th>
+            <th scope="col">From</th>
+            <th scope="col">To</th>
+            <th scope="col">Holds by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {migrations.map(({ uuid, type, status, source, dest, progress, oldFlavor, newFlavor }) => (
+            <tr key={uuid}>
+              <th scope="row">
+                {type === "resize" && oldFlavor !== newFlavor ? `resize ${oldFlavor} → ${newFlavor}` : type}
+              </th>
+              <td>
+                {status}
+                {progress === null ? "" : ` ${progress} %`}
+              </td>
+              <td>{source === null ? "" : <HostLink host={source} />}</td>
+              <td>{dest === null ? "" : <HostLink host={dest} />}</td>
+              <td>
+                <a class="mono" href={hashOf("consumers", uuid)} title={uuid}>
+                  {uuid.slice(0, 8)}
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

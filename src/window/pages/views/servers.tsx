@@ -1,0 +1,84 @@
+import { useComputed } from "@preact/signals";
+import { useWindow } from "../context.js";
+import { byName, isServerWanted } from "../model/filters.js";
+import { count, shortId } from "../model/format.js";
+import { FilterField, PickField } from "../parts/filter.js";
+import { Empty } from "../parts/findings.js";
+import { HostLink, ServerLink } from "../parts/links.js";
+import { ServerState, State } from "../parts/state.js";
+import { VirtualList } from "../parts/virtual-list.js";
+
+export function Servers() {
+  const { cluster, route, narrow } = useWindow();
+  const servers = useComputed(() => [...cluster.tables.server.rows.values()]);
+  const shown = useComputed(() => {
+    const { q = "", status = "" } = route.value.filter;
+    return servers.value
+      .filter((server) => isServerWanted(server, q, status))
+      .sort((a, b) => byName(a.name, b.name))
+      .map(({ uuid }) => uuid);
+  });
+  const statuses = useComputed(() => [...new Set(servers.value.map(({ status }) => status))].sort());
+  const { q = "", status = "" } = route.value.filter;
+  return (
+    <>
+      <div class="view-head">
+        <h1>
+          Servers <span class="figure">{count(servers.value.length)}</span>
+        </h1>
+      </div>
+      <div class="filters">
+        <FilterField label="Filter servers by name, id, host, task …" value={q} />
+        {statuses.value.length > 0 && (
+          <PickField label="Status" name="status" value={status} choices={statuses.value} />
+        )}
+      </div>
+      {cluster.ready.value && shown.value.length === 0 && (
+        <Empty>
+          {servers.value.length === 0 ? (
+            <>
+              There is no server yet.{" "}
+              {cluster.hello.value?.actions.some(({ name }) => name === "server-boot") === true ? (
+                <a href="#/try/server-boot">Boot one</a>
+              ) : (
+                <code>openstack server create</code>
+              )}
+            </>
+          ) : (
+            "No server is so."
+          )}
+        </Empty>
+      )}
+      <VirtualList
+        label="Servers"
+        items={shown.value}
+        height={narrow.value ? 64 : 40}
+        keyOf={(uuid) => uuid}
+        draw={(uuid) => <ServerLine uuid={uuid} />}
+      />
+    </>
+  );
+}
+
+function ServerLine({ uuid }: { readonly uuid: string }) {
+  const { cluster } = useWindow();
+  const server = cluster.tables.server.get(uuid);
+  if (server === undefined) {
+    return null;
+  }
+  const findings = cluster.findingsOfServer.get(uuid).length;
+  return (
+    <div class={`line server-line${findings > 0 ? " line-wrong" : ""}`}>
+      <span class="line-name">
+        <ServerLink uuid={uuid} />
+      </span>
+      <ServerState server={server} />
+      <span class="line-host">
+        {server.host === null ? <span class="quiet">no host</span> : <HostLink host={server.host} />}
+      </span>
+      <span class="line-note">{server.flavor}</span>
+      <span class="line-wrongs">{findings > 0 && <State shape="wrong" word={`${findings} wrong`} />}</span>
+      <span class="mono quiet">{shortId(uuid)}</span>
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+import { useSignalEffect } from "@preact/signals";
+import { useWindow } from "../context.js";
+import { age, clockTime } from "../model/format.js";
+import { hashOf, type View } from "../model/routes.js";
+import { Icon } from "../parts/icon.js";
+import { Search } from "../parts/search.js";
+import { ConsumerView } from "./consumer.js";
+import { Enter } from "./enter.js";
+import { HostView } from "./host.js";
+import { Hosts } from "./hosts.js";
+import { Placement } from "./placement.js";
+import { ProviderView } from "./provider.js";
+import { Requests } from "./requests.js";
+import { ServerView } from "./server.js";
+import { Servers } from "./servers.js";
+import { Snapshots } from "./snapshots.js";
+import { Try } from "./try.js";
+
+const NAMES: Readonly<Record<View, string>> = {
+  hosts: "Hosts",
+  servers: "Servers",
+  placement: "Placement",
+  consumers: "Placement",
+  requests: "Requests",
+  try: "Try it",
+  snapshots: "Snapshots",
+};
+
+export function Shell() {
+  const { cluster, live, route } = useWindow();
+  const { view, of } = route.value;
+  const hello = cluster.hello.value;
+  useSignalEffect(() => {
+    const name = cluster.hello.value?.name;
+    document.title = [route.value.of, NAMES[route.value.view], name].filter(Boolean).join(" · ");
+  });
+  if (live.state.value === "out") {
+    return <Enter />;
+  }
+  return (
+    <>
+      <a class="skip" href="#main">
+        To the content
+      </a>
+      <header class="top">
+        <div class="brand">
+          <span class="brand-name" title={hello === null ? "" : `compute-cluster ${hello.version}`}>
+            {hello?.name ?? "Cluster"}
+          </span>
+          <Liveness />
+        </div>
+        <Nav />
+        <Search />
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Content key={`${view}/${of}`} />
+      </main>
+    </>
+  );
+}
+
+function Nav() {
+  const { cluster, route } = useWindow();
+  const hello = cluster.hello.value;
+  const kept = cluster.tables.snapshot.rows.size + cluster.tables.scenario.rows.size > 0;
+  const views: View[] = ["hosts", "servers"];
+  if (hello?.placementElsewhere !== true) {
+    views.push("placement");
+  }
+  views.push("requests");
+  if (hello !== null && hello.actions.length > 0) {
+    views.push("try");
+  }
+  if (kept) {
+    views.push("snapshots");
+  }
+  return (
+    <nav aria-label="Views">
+      {views.map((view) => (
+        <a key={view} href={hashOf(view)} aria-current={NAMES[route.value.view] === NAMES[view] ? "page" : undefined}>
+          {NAMES[view]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** Whether what is shown is so now, or how old it is. */
+function Liveness() {
+  const { cluster, live } = useWindow();
+  const state = live.state.value;
+  const heard = live.heardAt.value;
+  if (state === "live") {
+    return (
+      <span class="liveness" role="status">
+        <Icon shape="up" /> {cluster.ready.value ? "live" : "loading"}
+        {cluster.hello.value?.readOnly === true ? ", read-only" : ""}
+      </span>
+    );
+  }
+  const old = heard === null ? "" : `, data of ${clockTime(heard)}, ${age(live.now.value - heard)} old`;
+  return (
+    <span class={`liveness ${state === "away" ? "liveness-away" : ""}`}>
+      <Icon shape={state === "away" ? "down" : "work"} />
+      <span role="status">{state === "away" ? "away" : "connecting"}</span>
+      <span aria-hidden="true">{old}</span>
+    </span>
+  );
+}
+
+function Content() {
+  const { view, of } = useWindow().route.value;
+  switch (view) {
+    case "hosts":
+      return of === null ? <Hosts /> : <HostView host={of} />;
+    case "servers":
+      return of === null ? <Servers /> : <ServerView uuid={of} />;
+    case "placement":
+      return of === null ? <Placement /> : <ProviderView uuid={of} />;
+    case "consumers":
+      return of === null ? <Placement /> : <ConsumerView uuid={of} />;
+    case "requests":
+      return <Requests />;
+    case "try":
+      return <Try />;
+    case "snapshots":
+      return <Snapshots />;
+  }
+}

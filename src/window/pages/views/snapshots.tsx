@@ -1,0 +1,76 @@
+import { useWindow } from "../context.js";
+import { byName } from "../model/filters.js";
+import { bytes, dateTime } from "../model/format.js";
+import { hashOf } from "../model/routes.js";
+import { Empty } from "../parts/findings.js";
+
+/** States that can be gone back to, and states to learn from. */
+export function Snapshots() {
+  const { cluster } = useWindow();
+  const snapshots = [...cluster.tables.snapshot.rows.values()].sort((a, b) => b.at - a.at);
+  const scenarios = [...cluster.tables.scenario.rows].sort(([a], [b]) => byName(a, b));
+  return (
+    <>
+      <div class="view-head">
+        <h1>Snapshots and scenarios</h1>
+        <Does subject="cluster" of="" only={/snapshot/} />
+      </div>
+      <section class="panel">
+        <h2>
+          Snapshots <span class="figure">{snapshots.length}</span>
+        </h2>
+        {snapshots.length === 0 && (
+          <Empty>
+            None is saved. <code>compute-cluster snapshot save NAME</code> saves all of this cluster.
+          </Empty>
+        )}
+        <ul class="rows">
+          {snapshots.map(({ name, at, bytes: size }) => (
+            <li key={name}>
+              <b>{name}</b>
+              <span class="quiet">
+                {dateTime(at)}, {bytes(size)}
+              </span>
+              <Does subject="snapshot" of={name} />
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="panel">
+        <h2>
+          Scenarios <span class="figure">{scenarios.length}</span>
+        </h2>
+        {scenarios.length === 0 && <p class="quiet">This server offers none.</p>}
+        <ul class="rows">
+          {scenarios.map(([name, { title }]) => (
+            <li key={name}>
+              <b>{name}</b>
+              <span class="quiet">{title}</span>
+              <Does subject="scenario" of={name} />
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>
+  );
+}
+
+interface DoesProps {
+  readonly subject: "cluster" | "snapshot" | "scenario";
+  readonly of: string;
+  readonly only?: RegExp;
+}
+
+function Does({ subject, of, only = /./ }: DoesProps) {
+  const actions = useWindow().cluster.hello.value?.actions ?? [];
+  const mine = actions.filter((action) => action.subject === subject && only.test(action.name));
+  return (
+    <span class="buttons">
+      {mine.map(({ name, label, fields }) => (
+        <a key={name} class="button" href={hashOf("try", name, { [fields[0]?.name ?? subject]: of })}>
+          {label}
+        </a>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,30 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** Where screenshots go: CI keeps them. */
+export const SCREENSHOTS = join(tmpdir(), "compute-agent-window");
+
+export const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 375, height: 812 } } as const;
+
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = CHROMIUM.find((path) => existsSync(path));
+  if (executablePath === undefined) {
+    throw new Error(`there is no browser at ${CHROMIUM.join(", ")}: install Debian's chromium`);
+  }
+  // In containers there is no sandbox to be had; the pages are ours.
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+export async function screenshot(page: Page, name: string): Promise<void> {
+  await mkdir(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: "disabled" });
+}
+
+/** By how much the page is wider than its window: 0, unless something is cut. */
+export async function overhang(page: Page): Promise<number> {
+  return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}

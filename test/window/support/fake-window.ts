@@ -1,0 +1,172 @@
+import { readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type {
+  ActionAnswer,
+  RequestBodies,
+  ServerLife,
+  WindowHello,
+  WindowMessage,
+  WindowRow,
+} from "../../../src/window/wire.js";
+
+const FILES = fileURLToPath(new URL("../../../dist/bin/lib/window/", import.meta.url));
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+/** What the real server allows. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+/** Rows of one message of the snapshot. */
+const PORTION = 500;
+
+export interface FakeWindowParts {
+  readonly hello: () => WindowHello;
+  readonly rows: () => Iterable<WindowRow>;
+  readonly life?: (uuid: string) => ServerLife | null;
+  readonly bodies?: (id: string) => RequestBodies | null;
+  readonly password?: string;
+}
+
+/** Says to the page whatever a test wants it to be told, by the wire of the real server. */
+export class FakeWindow {
+  readonly #parts: FakeWindowParts;
+  readonly #server: Server;
+  readonly #streams = new Set<ServerResponse>();
+  #seq = 0;
+  #entered: boolean;
+  /** What the page has asked for, in order. */
+  readonly asked: string[] = [];
+  /** Actions that the page has sent. */
+  readonly acted: { readonly name: string; readonly body: unknown; readonly secret: string | undefined }[] = [];
+  answer: ActionAnswer = { ok: true, commands: [], error: null, lines: [], made: null, requestId: null };
+
+  constructor(parts: FakeWindowParts) {
+    this.#parts = parts;
+    this.#entered = parts.password === undefined;
+    this.#server = createServer((request, response) => {
+      void this.#serve(request, response);
+    });
+  }
+
+  async start(port = 0): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.listen(port, "127.0.0.1", resolve);
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+  }
+
+  /** How many pages listen. */
+  get listeners(): number {
+    return this.#streams.size;
+  }
+
+  push(set: readonly WindowRow[], gone: WindowMessage["gone"] = []): void {
+    const seq = ++this.#seq;
+    const message: WindowMessage = { seq, at: Date.now(), set, gone };
+    const text = `id: ${seq}\ndata: ${JSON.stringify(message)}\n\n`;
+    for (const stream of this.#streams) {
+      stream.write(text);
+    }
+  }
+
+  /** As when the server goes away: pages ask again by themselves. */
+  drop(): void {
+    for (const stream of this.#streams) {
+      stream.destroy();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const method = request.method ?? "GET";
+    this.asked.push(`${method} ${request.url}`);
+    if (method === "GET" && !/^\/window\/(events|session|servers|requests)\b/.test(pathname)) {
+      await sendFile(pathname === "/" ? "index.html" : pathname.replace("/window/", ""), response);
+    } else if (pathname === "/window/session") {
+      await this.#session(method, request, response);
+    } else if (!this.#entered) {
+      response.writeHead(401).end();
+    } else if (pathname === "/window/events") {
+      this.#listen(response);
+    } else if (pathname.startsWith("/window/actions/")) {
+      const body = JSON.parse(await textOf(request)) as unknown;
+      const secret = request.headers["x-window-session"]?.toString();
+      this.acted.push({ name: pathname.slice("/window/actions/".length), body, secret });
+      sendJson(response, this.answer);
+    } else {
+      const id = decodeURIComponent(pathname.split("/")[3] ?? "");
+      sendJson(
+        response,
+        (pathname.startsWith("/window/servers/") ? this.#parts.life : this.#parts.bodies)?.(id) ?? null,
+      );
+    }
+  }
+
+  async #session(method: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (method === "POST") {
+      const { password } = JSON.parse(await textOf(request)) as { password?: string };
+      this.#entered = password === this.#parts.password;
+    }
+    response.writeHead(this.#entered ? 204 : 401).end();
+  }
+
+  #listen(response: ServerResponse): void {
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    response.write(`event: hello\ndata: ${JSON.stringify(this.#parts.hello())}\n\n`);
+    let portion: WindowRow[] = [];
+    const send = () => {
+      const message: WindowMessage = { seq: this.#seq, at: Date.now(), set: portion, gone: [] };
+      response.write(`id: ${this.#seq}\ndata: ${JSON.stringify(message)}\n\n`);
+      portion = [];
+    };
+    for (const row of this.#parts.rows()) {
+      portion.push(row);
+      if (portion.length === PORTION) {
+        send();
+      }
+    }
+    send();
+    response.write(`event: ready\ndata: ${JSON.stringify({ seq: this.#seq })}\n\n`);
+    this.#streams.add(response);
+    response.on("close", () => this.#streams.delete(response));
+  }
+}
+
+async function sendFile(name: string, response: ServerResponse): Promise<void> {
+  try {
+    const content = await readFile(join(FILES, name.replaceAll("/", "")));
+    const type = TYPES[name.split(".").at(-1) ?? ""] ?? "text/plain";
+    response.writeHead(200, { "content-type": type, "content-security-policy": POLICY }).end(content);
+  } catch {
+    response.writeHead(404).end();
+  }
+}
+
+function sendJson(response: ServerResponse, body: unknown): void {
+  response.writeHead(body === null ? 404 : 200, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) {
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString();
+}
