@@ -78,7 +78,7 @@ export class Viewers {
   }
 
   *#rows(wantsRequests: boolean) {
-    yield* this.#watch.rows();
+    yield* this.#watch.shown.rows();
     yield* wantsRequests ? this.#requests.rows() : [];
   }
 

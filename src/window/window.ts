@@ -10,6 +10,7 @@ import { serverLife } from "./life/server-life.js";
 import { PageFiles } from "./page-files.js";
 import { RequestRing } from "./requests/request-ring.js";
 import type { HostFolders } from "./rows/guests.js";
+import type { ReadShelves } from "./rows/shelves.js";
 import { cookieIn, setCookie } from "./session/cookie.js";
 import { foreignFetch, foreignRequest } from "./session/doors.js";
 import { Login } from "./session/login.js";
@@ -31,6 +32,10 @@ export interface WindowOptions {
   readonly folders: HostFolders;
   /** What can be done on the page. */
   readonly deeds: readonly Deed[];
+  /** What the page offers besides; called when somebody looks, and when a deed of theirs was done. */
+  readonly shelves: ReadShelves;
+  /** Called when the window closes: deeds that are under way end. */
+  readonly onClose: () => void;
   /** For the page, when somebody sets a fault. */
   readonly faultPoints: readonly string[];
 }
@@ -59,7 +64,13 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
     clock,
     onRequest: (id) => watch.feed.changed("request", id),
   });
-  const watch: Watch = new Watch({ inside, runtime, folders: options.folders, request: (id) => requests.row(id) });
+  const watch: Watch = new Watch({
+    inside,
+    runtime,
+    folders: options.folders,
+    request: (id) => requests.row(id),
+    shelves: options.shelves,
+  });
   const viewers = new Viewers(watch, requests, runtime);
   const hello = {
     name: basename(options.root),
@@ -123,9 +134,9 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
       const { store } = inside;
       const life = serverLife(name, {
         store,
-        consumers: watch.consumers,
-        seen: watch.seen,
-        flavorName: (id) => watch.flavors.nameOf(id),
+        consumers: watch.shown.consumers,
+        seen: watch.shown.seen,
+        flavorName: (id) => watch.shown.flavors.nameOf(id),
       });
       return life === undefined ? refusal(404, `no server has the uuid ${name}`) : jsonAnswer(200, life);
     }
@@ -183,7 +194,11 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
     if (deed === undefined) {
       return refusal(404, `there is no action ${name}; there are ${deeds.map(({ action }) => action.name).join(", ")}`);
     }
-    return doDeed(deed, request.body, (host) => watch.look(host));
+    const answer = await doDeed(deed, request.body, (host) => watch.look(host));
+    if (deed.action.subject === "snapshot") {
+      watch.noteShelves();
+    }
+    return answer;
   }
 
   return {
@@ -193,6 +208,7 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
     close: () => {
       sessions.endAll("the control plane ends");
       viewers.close();
+      options.onClose();
     },
   };
 }

@@ -337,7 +337,7 @@ export interface FlavorRow {
   readonly diskGb: number;
 }
 
-export interface SnapshotRow {
+interface SnapshotRow {
   readonly name: string;
   readonly at: number;
   readonly bytes: number;

@@ -48,6 +48,7 @@ export function welcome(
       ? []
       : [`Another host:   npx compute-cluster host add ${another.map(quoted).join(" ")}${where}`]),
     ...(outside === undefined ? [] : [`Other machines: ${outside}; they join by  npx compute-cluster join${where}`]),
+    `In a browser:   ${url}/ by  npx compute-cluster open${where}`,
     `What is where:  npx compute-cluster status${where}`,
     ...(missing.length === 0 ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),
     ...missing

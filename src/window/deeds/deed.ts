@@ -14,7 +14,7 @@ const MOST_LINE = 2_000;
 export interface Deed {
   readonly action: WindowAction;
   /** @throws {Error} why it was not done */
-  readonly run: (body: ActionBody) => Promise<Partial<Pick<ActionAnswer, "lines" | "made" | "requestId">>>;
+  readonly run: (body: ActionBody) => Promise<Partial<Pick<ActionAnswer, "lines" | "made" | "requestId" | "commands">>>;
 }
 
 /** @param look called with the host that something is done to, before and after */

@@ -14,7 +14,7 @@ export interface HostFolders {
   watch(host: string, listener: () => void): () => void;
 }
 
-export interface HostFolder {
+interface HostFolder {
   /** Of a hypervisor that is a folder; undefined: the host's is none. */
   readonly guests: readonly GuestRow[] | undefined;
   /** Fault knobs that are set. */

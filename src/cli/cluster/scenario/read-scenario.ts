@@ -1,4 +1,5 @@
 import { basename, dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
 import { CODES } from "../../../audit/judge/finding.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { Digests } from "../../../runtime/digests.js";
@@ -38,6 +39,20 @@ export async function scenarioNames(files: Files): Promise<readonly string[]> {
     .filter((name) => name.endsWith(ENDING))
     .map((name) => name.slice(0, -ENDING.length))
     .toSorted();
+}
+
+/** What they are about, without the rest of them. */
+export async function scenarioTitles(
+  files: Files,
+): Promise<readonly { readonly name: string; readonly title: string }[]> {
+  const names = await scenarioNames(files);
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await files.read(join(folder(), `${name}${ENDING}`));
+      const [line = ""] = /^title:.*$/m.exec(text) ?? [];
+      return { name, title: (parse(line) as { readonly title?: string } | null)?.title ?? name };
+    }),
+  );
 }
 
 /** @param given a name, or the path of a file: that has a slash, or ends in .yaml. @throws {FileInvalid} */

@@ -1,12 +1,17 @@
 import { fileURLToPath } from "node:url";
 import type { Inside } from "../../../cluster/extension.js";
 import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { Snapshots } from "../../../cluster/snapshot/snapshots.js";
+import type { Files } from "../../../runtime/files.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import type { Shelved } from "../../../window/rows/shelves.js";
 import { openWindow, type Window } from "../../../window/window.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/version.js";
 import { placeText } from "../place.js";
+import { scenarioTitles } from "../scenario/read-scenario.js";
+import { clusterDeeds } from "./cluster-deeds.js";
 import { CommandDeeds } from "./command-deed.js";
 import { hostDeeds } from "./host-deeds.js";
 import { hostFolders } from "./host-folders.js";
@@ -31,9 +36,22 @@ export function clusterWindow(inside: Inside, runtime: Runtime, directory: State
     folders: hostFolders(directory, runtime),
     deeds: [
       ...hostDeeds(commands, place),
+      ...clusterDeeds(commands, place, { directory, files: runtime.files }),
       ...serviceDeeds(ask),
       ...serverDeeds(ask, (name) => imageId(name, { runtime, directory })),
     ],
+    shelves: () => shelved(directory, runtime.files),
+    onClose: () => commands.close(),
     faultPoints: [...AGENT_FAULTS.keys()],
   });
+}
+
+/** The cluster's snapshots, and the scenarios of this package. */
+async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
+  const snapshots = await new Snapshots(directory, files).list();
+  const titles = await scenarioTitles(files);
+  return {
+    snapshot: new Map(snapshots.map(({ name, savedAt, bytes }) => [name, { name, at: savedAt, bytes }])),
+    scenario: new Map(titles.map(({ name, title }) => [name, { title }])),
+  };
 }

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { wordsOf } from "../../../window/deeds/command-lines.js";
 import type { Deed } from "../../../window/deeds/deed.js";
 import type { WindowAction } from "../../../window/wire.js";
@@ -15,6 +15,7 @@ const PROGRAMS = ["compute-cluster", "compute-agent"] as const;
 
 /** Does what is asked for on the page by running the commands that the page shows for it. */
 export class CommandDeeds {
+  readonly #end = new AbortController();
   #running = 0;
 
   /**
@@ -27,33 +28,61 @@ export class CommandDeeds {
       run: async (body) => {
         const lines: string[] = [];
         for (const command of action.commands) {
-          lines.push(...(await this.#run(wordsOf(command, body), found)));
+          lines.push(...(await this.run(wordsOf(command, body), found)));
         }
         return { lines };
       },
     };
   }
 
-  async #run([name, ...args]: readonly string[], found: readonly number[]): Promise<readonly string[]> {
-    const program = PROGRAMS.find((each) => each === name);
-    if (program === undefined) {
-      throw new Error(`${name} is no program of this package`);
-    }
+  /** Something that ends this process: its command goes on alone, and nobody waits for it. */
+  farewell(action: WindowAction): Deed {
+    return {
+      action,
+      run: async (body) => {
+        for (const command of action.commands) {
+          const child = spawn(process.execPath, argumentsOf(wordsOf(command, body)), {
+            detached: true,
+            stdio: "ignore",
+          });
+          child.on("error", () => undefined);
+          child.unref();
+        }
+        return { lines: ["the cluster starts again; compute-cluster open begins another session then"] };
+      },
+    };
+  }
+
+  /** @returns the lines that it has printed. @throws {Error} what it has complained of */
+  async run(words: readonly string[], found: readonly number[]): Promise<readonly string[]> {
     if (this.#running >= AT_A_TIME) {
       throw new Error(`${AT_A_TIME} commands run already: try again when one has ended`);
     }
     this.#running += 1;
     try {
-      return await output([programPath(program), ...args], found);
+      return await output(argumentsOf(words), found, this.#end.signal);
     } finally {
       this.#running -= 1;
     }
   }
+
+  /** Ends the commands that run: they would wait for a control plane that waits for them. */
+  close(): void {
+    this.#end.abort();
+  }
 }
 
-function output(args: readonly string[], found: readonly number[]): Promise<readonly string[]> {
+function argumentsOf([name, ...args]: readonly string[]): readonly string[] {
+  const program = PROGRAMS.find((each) => each === name);
+  if (program === undefined) {
+    throw new Error(`${name} is no program of this package`);
+  }
+  return [programPath(program), ...args];
+}
+
+function output(args: readonly string[], found: readonly number[], signal: AbortSignal): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
-    const options = { timeout: PATIENCE, maxBuffer: MOST };
+    const options = { timeout: PATIENCE, maxBuffer: MOST, signal };
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code);
       if (code === 0 || found.includes(code)) {

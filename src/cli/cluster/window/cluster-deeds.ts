@@ -1,0 +1,156 @@
+import { join } from "node:path";
+import { quoted } from "../../../cluster/identity/openrc.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
+import type { Files } from "../../../runtime/files.js";
+import type { Deed } from "../../../window/deeds/deed.js";
+import type { ActionField, WindowAction } from "../../../window/wire.js";
+import { KeptHosts } from "../kept-hosts.js";
+import { hostArguments } from "../up-children.js";
+import type { CommandDeeds } from "./command-deed.js";
+
+/** Codes with which `audit`, `apply` and `--dry-run` end when they have something to say. */
+const FOUND = [3];
+const APPLIED = [4];
+const REFUSED = [3];
+
+const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
+
+type About = Pick<WindowAction, "name" | "label" | "summary" | "subject"> & Partial<WindowAction>;
+
+const action = (about: About, command: string): WindowAction => ({
+  destructive: false,
+  fields: [],
+  commands: [command],
+  ...about,
+});
+
+/**
+ * What commands do with the cluster as a whole.
+ * @param place what has a command find the cluster: ` --name ci-7`
+ */
+export function clusterDeeds(
+  commands: CommandDeeds,
+  place: string,
+  { directory, files }: { readonly directory: StateDir; readonly files: Files },
+): readonly Deed[] {
+  const plan = quoted(join(directory.root, "window-plan.json"));
+  return [
+    dryRunDeed(commands, { directory, files }),
+    commands.deed(
+      action(
+        {
+          name: "audit",
+          label: "Audit",
+          summary: "Finds allocations, providers and inventories that are wrong, and writes a plan that mends them",
+          subject: "cluster",
+        },
+        `compute-cluster audit --plan ${plan}${place}`,
+      ),
+      FOUND,
+    ),
+    commands.deed(
+      action(
+        {
+          name: "apply",
+          label: "Apply",
+          summary: "Carries out the plan of the last audit, where nobody has changed anything since",
+          subject: "finding",
+          destructive: true,
+        },
+        `compute-cluster apply ${plan}${place}`,
+      ),
+      APPLIED,
+    ),
+    commands.deed(
+      action(
+        {
+          name: "undo",
+          label: "Undo",
+          summary: "Takes the edits of the plan back",
+          subject: "finding",
+          destructive: true,
+        },
+        `compute-cluster apply --undo ${plan}${place}`,
+      ),
+      APPLIED,
+    ),
+    commands.deed(
+      action(
+        {
+          name: "snapshot-save",
+          label: "Save a snapshot",
+          summary: "Saves the whole state; the cluster stands for that, for a second at most",
+          subject: "snapshot",
+          fields: [{ name: "snapshot", label: "Name", type: "text", required: true }],
+        },
+        `compute-cluster snapshot save {snapshot}${place}`,
+      ),
+    ),
+    commands.farewell(
+      action(
+        {
+          name: "snapshot-restore",
+          label: "Restore",
+          summary: "Goes back to a saved state: the cluster, and this page's session, start again",
+          subject: "snapshot",
+          destructive: true,
+          fields: [{ name: "snapshot", label: "Name", type: "text", required: true }],
+        },
+        `compute-cluster snapshot restore {snapshot}${place}`,
+      ),
+    ),
+    commands.farewell(
+      action(
+        {
+          name: "reset",
+          label: "Reset",
+          summary: "Goes back to the state after the start: the cluster, and this page's session, start again",
+          subject: "cluster",
+          destructive: true,
+        },
+        `compute-cluster reset${place}`,
+      ),
+    ),
+    commands.deed(
+      action(
+        {
+          name: "scenario-run",
+          label: "Run a scenario",
+          summary: "Brings the cluster into a bad state, and says what to look at",
+          subject: "scenario",
+          destructive: true,
+          fields: [{ name: "scenario", label: "Scenario", type: "text", required: true }],
+        },
+        `compute-cluster scenario run {scenario}${place}`,
+      ),
+    ),
+  ];
+}
+
+/** With what the host was started with: other options would look at another hypervisor. */
+function dryRunDeed(
+  commands: CommandDeeds,
+  { directory, files }: { readonly directory: StateDir; readonly files: Files },
+): Deed {
+  const about: WindowAction = action(
+    {
+      name: "dry-run",
+      label: "Dry run",
+      summary: "Says what the start of its agent would destroy, and which allocations it would edit; does nothing",
+      subject: "host",
+      fields: [HOST],
+    },
+    `compute-agent --host {host} --dry-run --state-dir ${quoted(directory.root)}`,
+  );
+  return {
+    action: about,
+    run: async (body) => {
+      const kept = await new KeptHosts(files, directory).read();
+      const host = String(body.host);
+      const setting = Object.hasOwn(kept, host) ? kept[host] : undefined;
+      const words = ["compute-agent", "--host", host, "--dry-run", "--state-dir", directory.root];
+      words.push(...(setting === undefined ? [] : hostArguments(setting)));
+      return { lines: await commands.run(words, REFUSED), commands: [words.map(quoted).join(" ")] };
+    },
+  };
+}

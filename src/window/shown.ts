@@ -1,0 +1,204 @@
+import type { Inside } from "../cluster/extension.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { SeenStates } from "./life/seen-states.js";
+import { latestAction } from "./life/server-life.js";
+import { Consumers } from "./rows/consumers.js";
+import { Findings } from "./rows/findings.js";
+import { Flavors } from "./rows/flavors.js";
+import { Guests, type HostFolders } from "./rows/guests.js";
+import { Hosts } from "./rows/hosts.js";
+import { Moves } from "./rows/moves.js";
+import { Providers } from "./rows/providers.js";
+import { serverRow } from "./rows/server-row.js";
+import { type ReadShelves, Shelves } from "./rows/shelves.js";
+import type { Kind, RequestRow, Rows, WindowRow } from "./wire.js";
+
+/** Milliseconds that an agent may take to say what it has. */
+const PATIENCE = 5_000;
+/** Servers that are read at a time. */
+const PAGE = 50;
+
+export interface ShownDeps {
+  readonly inside: Inside;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
+  readonly folders: HostFolders;
+  /** A request of this id that is kept. */
+  readonly request: (id: string) => RequestRow | undefined;
+  readonly shelves: ReadShelves;
+  /** Called with each row that may be otherwise now, by what is not a change of a record. */
+  readonly onChange: (kind: Kind, key: string) => void;
+}
+
+/** The rows of everything that the page shows, read from where they are. */
+export class Shown {
+  readonly flavors: Flavors;
+  readonly seen: SeenStates;
+  /** Undefined, and so the next: Placement is elsewhere. */
+  readonly consumers: Consumers | undefined;
+  readonly providers: Providers | undefined;
+  readonly hosts: Hosts;
+  readonly guests: Guests;
+  readonly shelves: Shelves;
+  /** Where servers were when they changed last: what leaves a host is looked for there, too. */
+  readonly homes = new Map<string, string>();
+  readonly #moves: Moves;
+  readonly #findings: Findings;
+  readonly #deps: ShownDeps;
+
+  constructor(deps: ShownDeps) {
+    const { inside, runtime, folders, onChange } = deps;
+    const { store, placement, bus } = inside;
+    const { clock, timers, random } = runtime;
+    this.#deps = deps;
+    this.flavors = new Flavors(store);
+    this.shelves = new Shelves(deps.shelves, onChange);
+    this.#moves = new Moves(store, this.flavors);
+    this.seen = new SeenStates(clock);
+    this.#findings = new Findings(store, (key) => onChange("finding", key));
+    this.guests = new Guests({
+      folders,
+      clock,
+      timers,
+      ask: (host) =>
+        bus.serves(host)
+          ? bus.call(host, "list_guests", {}, { timeout: PATIENCE, requestId: `req-${random.uuid()}` })
+          : undefined,
+      onRead: (host) => {
+        onChange("guests", host);
+        this.#findings.judgeHost(host, this.guests.read(host));
+      },
+      onFaults: (host) => onChange("host", host),
+    });
+    const faults = (host: string) => this.guests.faults(host);
+    this.hosts = new Hosts({ store, clock, downTime: inside.downTime, faults });
+    if (placement !== undefined) {
+      this.consumers = new Consumers(store, placement);
+      this.providers = new Providers(placement, this.consumers, {
+        hostOf: (uuid) => store.computeNodes.hostOf(uuid),
+        onTraits: (key) => onChange("traits", key),
+      });
+    }
+  }
+
+  /** Forgets all of it: nobody looks. */
+  clear(): void {
+    this.homes.clear();
+    for (const known of [this.hosts, this.guests, this.#findings, this.shelves, this.seen, this.flavors]) {
+      known.clear();
+    }
+    this.consumers?.clear();
+    this.providers?.clear();
+  }
+
+  /** Every row there is, read as they are asked for. */
+  *rows(): Generator<WindowRow> {
+    const { store, placement } = this.#deps.inside;
+    for (const [key, value] of this.flavors.all()) {
+      yield { kind: "flavor", key, value };
+    }
+    for (const [row, seen] of this.hosts.all()) {
+      yield { kind: "host", key: row.host, value: row };
+      yield { kind: "heartbeat", key: row.host, value: seen };
+      if (this.guests.read(row.host) === undefined) {
+        this.guests.look(row.host);
+      }
+    }
+    for (let after = 0; ; ) {
+      const page = store.instances.page({ after, limit: PAGE });
+      for (const instance of page) {
+        if (instance.host !== null) {
+          this.homes.set(instance.uuid, instance.host);
+        }
+        yield { kind: "server", key: instance.uuid, value: serverRow(instance, store) };
+      }
+      const last = page.at(-1);
+      if (last === undefined) {
+        break;
+      }
+      after = last.id;
+    }
+    for (const row of this.#moves.all()) {
+      yield { kind: "migration", key: row.uuid, value: row };
+    }
+    for (const uuid of placement?.providers.keys() ?? []) {
+      yield* this.#row("provider", uuid);
+    }
+    for (const [key, value] of this.providers?.allTraits ?? []) {
+      yield { kind: "traits", key, value };
+    }
+    for (const uuid of placement?.consumers.keys() ?? []) {
+      this.judgeConsumer(uuid);
+      yield* this.#row("consumer", uuid);
+    }
+    for (const [key, value] of this.guests.all) {
+      yield { kind: "guests", key, value };
+    }
+    for (const [key, value] of this.shelves.all.snapshot) {
+      yield { kind: "snapshot", key, value };
+    }
+    for (const [key, value] of this.shelves.all.scenario) {
+      yield { kind: "scenario", key, value };
+    }
+    for (const [key, value] of this.#findings.all) {
+      yield { kind: "finding", key, value };
+    }
+  }
+
+  *#row(kind: Kind, key: string): Generator<WindowRow> {
+    const value = this.read(kind, key);
+    if (value !== undefined) {
+      yield { kind, key, value } as WindowRow;
+    }
+  }
+
+  /** Undefined: there is none. */
+  read(kind: Kind, key: string): Rows[Kind] | undefined {
+    const { store } = this.#deps.inside;
+    switch (kind) {
+      case "host":
+        return this.hosts.read(key);
+      case "heartbeat":
+        return this.hosts.heartbeat(key);
+      case "server":
+        return this.#readServer(key);
+      case "migration":
+        return this.#moves.read(key);
+      case "provider":
+        return this.providers?.read(key);
+      case "traits":
+        return this.providers?.traits(key);
+      case "consumer":
+        return this.consumers?.read(key);
+      case "guests":
+        return this.guests.read(key);
+      case "finding":
+        return this.#findings.read(key);
+      case "action":
+        return latestAction(store, key);
+      case "flavor":
+        return this.flavors.read(key);
+      case "request":
+        return this.#deps.request(key);
+      case "snapshot":
+      case "scenario":
+        return this.shelves.all[kind].get(key);
+    }
+  }
+
+  #readServer(uuid: string): Rows["server"] | undefined {
+    const { store } = this.#deps.inside;
+    const instance = store.instances.get(uuid);
+    const row = instance === null ? undefined : serverRow(instance, store);
+    if (row !== undefined) {
+      this.seen.noteServer(row);
+    }
+    return row;
+  }
+
+  /** Finds out whether a consumer holds something for nobody. @returns undefined: it holds nothing */
+  judgeConsumer(uuid: string): Rows["consumer"] | undefined {
+    const row = this.consumers?.read(uuid);
+    this.#findings.judgeConsumer(uuid, row);
+    return row;
+  }
+}

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { aFlavor, anInstance } from "../../fixtures/records.js";
+import { openWindowLab, type WindowLab } from "../../fixtures/window.js";
+
+const ONE = "11111111-1111-4111-8111-111111111111";
+
+let lab: WindowLab;
+beforeEach(async () => {
+  lab = await openWindowLab();
+});
+afterEach(() => lab.stop());
+
+function makeHost(host: string): number {
+  const service = lab.store.services.create({ host, binary: "nova-compute", topic: "compute", version: 73 });
+  lab.store.services.reportState(service.id);
+  return service.id;
+}
+
+function makeServer(uuid = ONE, name = "<script>alert(1)</script>"): void {
+  const {
+    id: _,
+    createdAt: __,
+    ...instance
+  } = anInstance({ uuid, displayName: name, host: null, node: null, computeId: null });
+  lab.store.instances.create({ ...instance, flavor: aFlavor(), vmState: "active", taskState: null });
+}
+
+it("the snapshot has everything, and what changes afterwards is told in whole rows", async () => {
+  const id = makeHost("one");
+  makeServer();
+  const follower = await lab.follow("/events", await lab.enter());
+  await follower.until("ready");
+  expect(follower.hello).toMatchObject({ reset: true, name: "ci-7", readOnly: false });
+  expect(follower.rows.get("host one")).toMatchObject({ state: "up", enabled: true });
+  expect(follower.rows.get(`server ${ONE}`)).toMatchObject({ name: "<script>alert(1)</script>", status: "ACTIVE" });
+  expect(follower.rows.get("flavor 1")).toMatchObject({ name: "m1.tiny" });
+  lab.store.services.update(id, { disabled: true, disabledReason: "sick" });
+  await follower.untilRow("host", "one", ({ reason }: { reason: string }) => reason === "sick");
+  lab.store.instances.save(ONE, { taskState: "powering-off" });
+  await follower.untilRow("server", ONE, ({ taskState }: { taskState: string }) => taskState === "powering-off");
+  lab.store.instances.destroy(ONE);
+  await follower.next();
+  expect(follower.rows.has(`server ${ONE}`)).toBe(false);
+  await follower.leave();
+});
+
+it("heartbeats are told without the host's row, and a host that falls silent is told to be down", async () => {
+  const id = makeHost("one");
+  const follower = await lab.follow("/events", await lab.enter());
+  await follower.until("ready");
+  await follower.untilRow("host", "one", ({ agent }: { agent: string | null }) => agent !== null);
+  const told = follower.messages.length;
+  lab.store.services.reportState(id);
+  await follower.next();
+  const kinds = follower.messages.slice(told).flatMap(({ set }) => set.map(({ kind }) => kind));
+  expect(kinds).toEqual(["heartbeat"]);
+  await follower.untilRow("host", "one", ({ state }: { state: string }) => state === "down");
+  await follower.leave();
+});
+
+it("a thousand changes in a moment are one message", async () => {
+  makeServer();
+  const follower = await lab.follow("/events", await lab.enter());
+  await follower.until("ready");
+  for (let progress = 0; progress < 1_000; progress += 1) {
+    lab.store.instances.save(ONE, { displayName: `name ${progress}` });
+  }
+  await follower.next();
+  expect(follower.messages.at(-1)?.set.filter(({ kind }) => kind === "server")).toEqual([
+    expect.objectContaining({ key: ONE, value: expect.objectContaining({ name: "name 999" }) }),
+  ]);
+  await follower.leave();
+});
+
+it("a browser that was away is told what it has missed, as one message, and another life's begins anew", async () => {
+  makeServer();
+  const session = await lab.enter();
+  const first = await lab.follow("/events", session);
+  await first.until("ready");
+  lab.store.instances.save(ONE, { displayName: "seen" });
+  await first.untilRow("server", ONE, ({ name }: { name: string }) => name === "seen");
+  await first.leave();
+  lab.store.instances.save(ONE, { displayName: "missed" });
+  await lab.world.advance(100);
+  lab.store.instances.save(ONE, { displayName: "missed, too" });
+  await lab.world.advance(100);
+  const back = await lab.follow("/events", { ...session, "last-event-id": first.lastId });
+  await back.until("ready");
+  expect([back.hello?.reset, back.events]).toEqual([false, ["hello", "message", "ready"]]);
+  expect(back.rows.get(`server ${ONE}`)).toMatchObject({ name: "missed, too" });
+  await back.leave();
+  for (const id of ["other.1", `${first.lastId}9999`, "nonsense"]) {
+    const anew = await lab.follow("/events", { ...session, "last-event-id": id });
+    await anew.until("ready");
+    expect([id, anew.hello?.reset, anew.rows.has(`server ${ONE}`)]).toEqual([id, true, true]);
+    await anew.leave();
+  }
+});
+
+it("nothing is followed before somebody looks, nor half a minute after the last one has gone", async () => {
+  makeHost("one");
+  expect(lab.follows()).toBe(false);
+  const follower = await lab.follow("/events", await lab.enter());
+  await follower.until("ready");
+  expect(lab.follows()).toBe(true);
+  await follower.leave();
+  await lab.world.advance(29_000);
+  expect(lab.follows()).toBe(true);
+  await lab.world.advance(2_000);
+  expect(lab.follows()).toBe(false);
+  expect(lab.watched.size).toBe(0);
+});
+
+it("what a hypervisor has is told again when its folder changes, with what the records do not say", async () => {
+  makeHost("one");
+  lab.guests.set("one", []);
+  const follower = await lab.follow("/events", await lab.enter());
+  await follower.untilRow("guests", "one", () => true);
+  lab.guests.set("one", [{ uuid: ONE, name: "instance-1", state: "running" }]);
+  lab.watched.get("one")?.();
+  const key = `guest one ${ONE}`;
+  await follower.untilRow("finding", key, ({ code }: { code: string }) => code === "guest-without-server");
+  expect(follower.rows.get("guests one")).toMatchObject({ from: "folder", guests: [{ uuid: ONE }] });
+  lab.guests.set("one", []);
+  lab.watched.get("one")?.();
+  while (follower.rows.has(`finding ${key}`)) {
+    await follower.next();
+  }
+  await follower.leave();
+});

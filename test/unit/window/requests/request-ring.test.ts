@@ -1,0 +1,97 @@
+import { expect, it } from "vitest";
+import type { AnsweredRequest, RequestListener } from "../../../../src/cluster/request-log/watched-requests.js";
+import { RequestRing } from "../../../../src/window/requests/request-ring.js";
+
+function openRing() {
+  const listeners = new Set<RequestListener>();
+  const told: string[] = [];
+  const ring = new RequestRing({
+    inside: {
+      whose: (token) =>
+        token === "gAAAA-token"
+          ? {
+              userId: "u",
+              userName: "admin",
+              projectId: "p",
+              projectName: "demo",
+              domainId: "default",
+              roles: [],
+              systemScope: null,
+              expiresAt: 0,
+            }
+          : undefined,
+      onRequest: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    clock: { now: () => 1_000 },
+    onRequest: (id) => told.push(id),
+  });
+  const hear = (request: Partial<AnsweredRequest["request"]>, body = "", headers: Record<string, string> = {}) => {
+    for (const listener of listeners) {
+      listener({
+        mount: "/compute",
+        request: { method: "POST", path: "/v2.1/servers", query: "", headers: {}, body: "", ...request },
+        response: { status: 202, headers: { "content-type": "application/json", ...headers }, body },
+        milliseconds: 2.34,
+      });
+    }
+  };
+  return { ring, hear, told, listeners };
+}
+
+it("hears of requests between its begin and its end only, and forgets them with it", () => {
+  const { ring, hear, told, listeners } = openRing();
+  hear({});
+  expect([told, listeners.size]).toEqual([[], 0]);
+  ring.begin();
+  ring.begin();
+  hear({ headers: { "x-auth-token": "gAAAA-token" } }, "{}", { "x-openstack-request-id": "req-1" });
+  expect(ring.row("1")).toMatchObject({
+    service: "compute-api",
+    path: "/compute/v2.1/servers",
+    status: 202,
+    ms: 2.3,
+    user: "admin",
+    project: "demo",
+    requestId: "req-1",
+  });
+  ring.end();
+  expect([ring.row("1"), ring.bodies("1"), listeners.size]).toEqual([undefined, undefined, 0]);
+});
+
+it("shows no secret of a path, a body or an answer", () => {
+  const { ring, hear } = openRing();
+  ring.begin();
+  const body = JSON.stringify({
+    auth: { password: "hunter2-secret" },
+    server: { name: "vm", adminPass: "hunter2-secret" },
+  });
+  hear(
+    {
+      path: "/v3/tokens/hunter2-secret",
+      query: "token=hunter2-secret",
+      body,
+      headers: { "content-type": "application/json" },
+    },
+    JSON.stringify({ adminPass: "hunter2-secret", id: "one" }),
+  );
+  const shown = JSON.stringify([ring.row("1"), ring.bodies("1")]);
+  expect(shown).not.toContain("hunter2");
+  expect(shown).toContain("vm");
+});
+
+it("keeps a megabyte, the last requests, and no body that is long or no JSON", () => {
+  const { ring, hear } = openRing();
+  ring.begin();
+  hear({ body: "not json" }, "x".repeat(100_000));
+  expect(ring.bodies("1")).toMatchObject({ body: null, answer: null });
+  for (let count = 0; count < 100; count += 1) {
+    hear({}, JSON.stringify("x".repeat(50_000)));
+  }
+  const kept = [...ring.rows()];
+  expect(kept.length).toBeGreaterThan(15);
+  expect(kept.length).toBeLessThan(22);
+  expect(kept.at(-1)?.key).toBe("101");
+});

@@ -1,0 +1,97 @@
+import { beforeEach, expect, it } from "vitest";
+import type { Instance, Migration } from "../../../../src/records/index.js";
+import { Findings } from "../../../../src/window/rows/findings.js";
+import type { ConsumerRow } from "../../../../src/window/wire.js";
+import { aMigration, anInstance } from "../../../fixtures/records.js";
+
+let servers: Instance[];
+let moves: Migration[];
+let findings: Findings;
+beforeEach(() => {
+  servers = [];
+  moves = [];
+  findings = new Findings(
+    {
+      instances: {
+        get: (uuid: string, { readDeleted = false } = {}) =>
+          servers.find((server) => server.uuid === uuid && (readDeleted || server.deleted === 0)) ?? null,
+        byHost: (host: string) => servers.filter((server) => server.host === host && server.deleted === 0),
+      },
+      migrations: { byFilters: () => moves },
+    } as never,
+    () => undefined,
+  );
+});
+
+function codes(host: string, ...uuids: readonly string[]): readonly string[] {
+  findings.judgeHost(host, {
+    at: 1,
+    from: "folder",
+    guests: uuids.map((uuid) => ({ uuid, name: uuid, state: "running" })),
+  });
+  return [...findings.all.values()].map(({ code }) => code);
+}
+
+const active = { vmState: "active", taskState: null } as const;
+
+it("a guest where its server is is no finding, and elsewhere it is stale", () => {
+  servers = [anInstance({ uuid: "a", host: "one", ...active })];
+  expect(codes("one", "a")).toEqual([]);
+  expect(codes("two", "a")).toEqual(["stale-guest"]);
+  servers = [anInstance({ uuid: "a", host: "two", ...active })];
+  expect(codes("two", "a")).toEqual([]);
+});
+
+it("an evacuated guest says that its agent removes it, and a move under way explains a guest on both ends", () => {
+  servers = [anInstance({ uuid: "a", host: "one", ...active })];
+  moves = [aMigration({ migrationType: "evacuation", status: "done" })];
+  expect(codes("two", "a")).toEqual(["stale-guest"]);
+  expect([...findings.all.values()][0]?.text).toContain("removes this guest when it starts");
+  moves = [aMigration({ migrationType: "live-migration", status: "running" })];
+  expect(codes("two", "a")).toEqual([]);
+});
+
+it("a guest of no server, or of one that is deleted, is without one", () => {
+  servers = [anInstance({ uuid: "gone", host: "one", deleted: 7, displayName: "old" })];
+  expect(codes("one", "gone", "never")).toEqual(["guest-without-server", "guest-without-server"]);
+  expect([...findings.all.values()].map(({ text }) => text)).toEqual([
+    expect.stringContaining("server old is deleted"),
+    expect.stringContaining("no server has its uuid"),
+  ]);
+});
+
+it("a server at rest without a guest is a finding; one that builds, moves or is shelved is none", () => {
+  servers = [
+    anInstance({ uuid: "a", host: "one", ...active }),
+    anInstance({ uuid: "b", host: "one", vmState: "building", taskState: "spawning" }),
+    anInstance({ uuid: "c", host: "one", vmState: "active", taskState: "rebuilding" }),
+    anInstance({ uuid: "d", host: "one", vmState: "error", taskState: null }),
+  ];
+  expect(codes("one")).toEqual(["server-without-guest"]);
+  moves = [aMigration({ status: "migrating" })];
+  expect(codes("one")).toEqual([]);
+  moves = [aMigration({ status: "finished" })];
+  expect(codes("one")).toEqual(["server-without-guest"]);
+  findings.judgeHost("one", undefined);
+  expect(findings.all.size).toBe(0);
+});
+
+it("what is held for nobody is said with what it is", () => {
+  const row: ConsumerRow = {
+    uuid: "c",
+    type: "stale",
+    server: null,
+    placementType: "INSTANCE",
+    generation: 1,
+    projectId: "p",
+    userId: "u",
+    held: { rp: { VCPU: 2, MEMORY_MB: 512 } },
+  };
+  findings.judgeConsumer("c", row);
+  expect([...findings.all.values()]).toMatchObject([
+    { code: "stale-allocation", consumer: "c", provider: "rp", text: expect.stringContaining("2 VCPU, 512 MEMORY_MB") },
+  ]);
+  findings.judgeConsumer("c", { ...row, type: "server" });
+  findings.judgeConsumer("c", undefined);
+  expect(findings.all.size).toBe(0);
+});
