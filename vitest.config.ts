@@ -103,6 +103,7 @@ export default defineConfig({
       overNova("2025.1", OVER_NOVA),
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "long", testTimeout: 120_000, light: false }),
+      project({ name: "window", testTimeout: 120_000, light: false }),
       peers(),
       realNova(),
     ],

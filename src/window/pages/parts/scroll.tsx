@@ -1,12 +1,13 @@
 import type { ComponentChildren } from "preact";
 
-/** What may be wider than the screen, and is scrolled by itself, with keys too. */
+/** What may be wider than the screen, and is scrolled by itself, with keys too. It is no landmark: a page has many alike. */
 export function Scroll({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
-    <section class="scroll" tabIndex={0} aria-label={label}>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div class="scroll" role="group" tabIndex={0} aria-label={label}>
       {children}
-    </section>
+    </div>
   );
 }
 
@@ -14,8 +15,9 @@ export function Scroll({ label, children }: { readonly label: string; readonly c
 export function Lines({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
-    <section class="lines" tabIndex={0} aria-label={label}>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div class="lines" role="group" tabIndex={0} aria-label={label}>
       <pre>{text}</pre>
-    </section>
+    </div>
   );
 }

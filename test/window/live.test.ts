@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { WindowRow } from "../../src/window/wire.js";
+import type { FakeWindow } from "./support/fake-window.js";
+import { hostName, hostRow, serverRow, serverUuid } from "./support/generated-cluster.js";
+import { smallCluster, smallRows } from "./support/scenes.js";
+import { Visits } from "./support/visits.js";
+
+describe("the window, live", () => {
+  let fake: FakeWindow;
+  // Hooks run backwards: pages are closed before their server is.
+  afterEach(() => fake.stop());
+  const visits = new Visits();
+
+  it("shows what changes without being asked", async () => {
+    fake = await smallCluster();
+    const page = await visits.page();
+    await page.goto(`${fake.url}#/hosts`);
+    const card = page.getByRole("article", { name: hostName(0) });
+    await card.getByText("up", { exact: true }).waitFor();
+    const asked = fake.asked.length;
+    fake.push([{ kind: "host", key: hostName(0), value: { ...hostRow(0), state: "down", agent: "killed" } }]);
+    await card.getByText("killed", { exact: true }).waitFor();
+    fake.push([{ kind: "server", key: serverUuid(0), value: { ...serverRow(0, 0), taskState: "rebuilding" } }]);
+    await card.getByText("ACTIVE · rebuilding").waitFor();
+    fake.push([], [{ kind: "host", key: hostName(0) }]);
+    await card.waitFor({ state: "detached" });
+    expect(fake.asked.slice(asked)).toEqual([]);
+  });
+
+  it("says when it is away and how old its data is, comes back by itself, and forgets what is gone by then", async () => {
+    let rows: readonly WindowRow[] = [...smallRows()];
+    fake = await smallCluster({ rows: () => rows });
+    const port = Number(new URL(fake.url).port);
+    const page = await visits.page({ allowed: /ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)/ });
+    await page.goto(`${fake.url}#/hosts`);
+    await page.getByText("live", { exact: true }).waitFor();
+    await fake.stop();
+    await page.getByText("away", { exact: true }).waitFor();
+    await page.getByText(/data of \d\d:\d\d:\d\d, \d+ s old/).waitFor();
+    expect(await page.getByRole("article").count(), "it shows what it knows").toBe(6);
+
+    rows = rows.filter(({ kind, key }) => !(kind === "host" && key === hostName(1)));
+    await fake.start(port);
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.getByRole("article", { name: hostName(1) }).waitFor({ state: "detached" });
+    expect(await page.getByRole("article").count()).toBe(5);
+  });
+
+  it("asks for the password where the session has ended, and goes on where it was", async () => {
+    fake = await smallCluster({ password: "secret" });
+    const page = await visits.page({ allowed: /401/ });
+    await page.goto(`${fake.url}#/servers`);
+    await page.getByRole("heading", { name: "Window of the cluster" }).waitFor();
+    await page.getByLabel("Password").fill("wrong");
+    await page.getByRole("button", { name: "Enter" }).click();
+    await page.getByText("User or password are wrong.").waitFor();
+    await page.getByLabel("Password").fill("secret");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "vm13" }).waitFor();
+  });
+
+  it("has requests sent only while somebody looks at them", async () => {
+    fake = await smallCluster();
+    const page = await visits.page();
+    await page.goto(`${fake.url}#/hosts`);
+    await page.getByText("live", { exact: true }).waitFor();
+    expect(fake.asked).not.toContain("GET /window/events?requests=1");
+    await page.getByRole("link", { name: "Requests" }).click();
+    await page.getByText("Whatever clients and agents ask appears here").waitFor();
+    await expect.poll(() => fake.asked).toContain("GET /window/events?requests=1");
+  });
+
+  it("draws once a frame, however much is told", async () => {
+    fake = await smallCluster();
+    const page = await visits.page();
+    await page.goto(`${fake.url}#/hosts`);
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.evaluate(`
+      window.drawn = 0; window.frames = 0;
+      const count = () => { window.frames++; requestAnimationFrame(count); };
+      requestAnimationFrame(count);
+      new MutationObserver(() => { window.drawn++; }).observe(document.getElementById("app"), { subtree: true, childList: true, characterData: true, attributes: true });
+    `);
+    for (let event = 0; event < 5_000; event++) {
+      fake.push([
+        { kind: "host", key: hostName(event % 6), value: { ...hostRow(event % 6), reason: `event ${event}` } },
+      ]);
+    }
+    await page.getByText("event 4999").waitFor();
+    const { drawn, frames } = await page.evaluate<{ drawn: number; frames: number }>("({ drawn, frames })");
+    // One batch of changes a frame, and the clock's own drawing once a second.
+    expect(drawn).toBeLessThanOrEqual(2 * frames + 10);
+    expect(drawn).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,73 @@
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+import { overhang, screenshot } from "./browser.js";
+
+/** Somebody who has nothing but the page: looks at views, fills in forms, and waits for what is to be seen. */
+export class Person {
+  readonly page: Page;
+  readonly #story: string;
+  #step = 0;
+
+  constructor(page: Page, story: string) {
+    this.page = page;
+    this.#story = story;
+  }
+
+  /** Follows a link of `compute-cluster open`. */
+  async enter(link: string): Promise<void> {
+    await this.page.goto(link);
+    await this.page.getByText("live", { exact: true }).waitFor();
+    expect(new URL(this.page.url()).pathname, "the key is out of the address").toBe("/");
+  }
+
+  async goTo(view: string): Promise<void> {
+    await this.page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: view }).click();
+    await this.page.getByRole("heading", { level: 1, name: view }).waitFor();
+  }
+
+  card(host: string): Locator {
+    return this.page.getByRole("article", { name: host });
+  }
+
+  /** Goes to a host's card, and from there to one of its actions. */
+  async choose(host: string, action: string): Promise<void> {
+    await this.goTo("Hosts");
+    await this.card(host).getByRole("link", { name: action, exact: true }).click();
+    await this.page.getByRole("heading", { level: 2, name: action, exact: true }).waitFor();
+  }
+
+  async openServer(name: string): Promise<void> {
+    await this.goTo("Servers");
+    await this.page.getByRole("link", { name, exact: true }).click();
+    await this.page.getByRole("heading", { level: 1, name }).waitFor();
+  }
+
+  /** Fills in the form that is open, and sends it; agrees where it is asked. Returns what came of it. */
+  async send(label: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
+    for (const [name, value] of Object.entries(fields)) {
+      const field = this.page.getByLabel(name);
+      if ((await field.and(this.page.locator("select")).count()) > 0) {
+        const option = field.locator("option", { hasText: value });
+        await option.waitFor({ state: "attached" });
+        await field.selectOption((await option.getAttribute("value")) ?? "");
+      } else {
+        await field.fill(value);
+      }
+    }
+    await this.page.getByRole("button", { name: label, exact: true }).click();
+    const sure = this.page.getByRole("dialog");
+    if (await sure.isVisible()) {
+      await sure.getByRole("button", { name: label, exact: true }).click();
+    }
+    const answer = this.page.locator(".answer");
+    await answer.waitFor({ timeout: 90_000 });
+    return (await answer.textContent()) ?? "";
+  }
+
+  /** Keeps what is to be seen; nothing of it may be cut. */
+  async keep(name: string): Promise<void> {
+    this.#step += 1;
+    expect(await overhang(this.page), name).toBeLessThanOrEqual(0);
+    await screenshot(this.page, `story-${this.#story}-${this.#step}-${name}`);
+  }
+}

@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Program } from "../../process/support/program.js";
+
+/** A cluster of `compute-cluster up` in a state directory of its own, on a port of its own. */
+export class RealCluster {
+  readonly stateDir: string;
+  #up: Program | undefined;
+
+  private constructor(stateDir: string) {
+    this.stateDir = stateDir;
+  }
+
+  static async start(...args: readonly string[]): Promise<RealCluster> {
+    const cluster = new RealCluster(await mkdtemp(join(tmpdir(), "compute-agent-window-")));
+    cluster.#up = new Program("compute-cluster", ["up", "--state-dir", cluster.stateDir, "--port", "0", ...args]);
+    await cluster.#up.printed(/Ctrl-C stops all of it/);
+    return cluster;
+  }
+
+  /** What a command prints; it must end well. */
+  async run(...args: readonly string[]): Promise<string> {
+    const program = new Program("compute-cluster", [...args, "--state-dir", this.stateDir]);
+    const { code } = await program.exited;
+    if (code !== 0) {
+      throw new Error(`compute-cluster ${args.join(" ")} ended with ${code}: ${program.stderr}${program.stdout}`);
+    }
+    return program.stdout.trim();
+  }
+
+  /** A link that opens its window, once. */
+  link(...flags: readonly string[]): Promise<string> {
+    return this.run("open", "--no-browser", ...flags);
+  }
+
+  async stop(): Promise<void> {
+    await this.#up?.stop();
+    await rm(this.stateDir, { recursive: true, force: true });
+  }
+}

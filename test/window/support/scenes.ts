@@ -1,0 +1,62 @@
+import type { RequestRow, WindowRow } from "../../../src/window/wire.js";
+import { FakeWindow, type FakeWindowParts } from "./fake-window.js";
+import { hello, hostName, lifeOf, providerUuid, rowsOf, serverRow, serverUuid } from "./generated-cluster.js";
+
+/** A cluster of a few hosts, the fourth of which is dead and holds what is stale. */
+export async function smallCluster(parts: Partial<FakeWindowParts> = {}): Promise<FakeWindow> {
+  const window = new FakeWindow({
+    hello: () => hello(Date.now()),
+    rows: () => smallRows(),
+    life: (uuid) => (uuid === serverUuid(12) ? lifeOf(serverRow(12, 3)) : null),
+    bodies: (id) => ({ ...requestRow(Number(id.slice(1))), body: '{\n  "server": {}\n}', answer: null }),
+    ...parts,
+  });
+  await window.start();
+  return window;
+}
+
+export function* smallRows(): Generator<WindowRow> {
+  yield* rowsOf({ hosts: 6, servers: 24 }, Date.now());
+  const snapshot = { name: "before-the-move", at: Date.now() - 60_000, bytes: 300_000 };
+  yield { kind: "snapshot", key: snapshot.name, value: snapshot };
+  yield { kind: "scenario", key: "stale-evacuation", value: { title: "a host dies, and comes back" } };
+}
+
+export function requestRow(index: number): RequestRow {
+  const status = [200, 202, 409, 200, 503][index % 5] ?? 200;
+  return {
+    id: `r${index}`,
+    at: Date.now() - index * 137,
+    service: ["compute-api", "placement"][index % 2] ?? "other",
+    method: ["GET", "POST", "PUT"][index % 3] ?? "GET",
+    path: index % 2 === 0 ? `/v2.1/servers/${serverUuid(index)}?fields=all` : `/allocations/${serverUuid(index)}`,
+    status,
+    ms: index * 3,
+    requestId: `req-${serverUuid(index)}`,
+    globalRequestId: null,
+    user: "admin",
+    project: "admin",
+    hasBody: true,
+  };
+}
+
+export function requests(many: number): readonly WindowRow[] {
+  return Array.from({ length: many }, (_, index) => ({ kind: "request", key: `r${index}`, value: requestRow(index) }));
+}
+
+/** Every view, and something that stands there when it is drawn. */
+export const VIEWS: readonly { readonly route: string; readonly shows: string }[] = [
+  { route: "hosts", shows: "maintenance: new fans on Thursday" },
+  { route: "hosts?state=differs", shows: "stale allocation" },
+  { route: "hosts?q=no-such-host", shows: "No host is so." },
+  { route: `hosts/${hostName(3)}`, shows: "Provider tree" },
+  { route: "servers", shows: "vm24" },
+  { route: `servers/${serverUuid(12)}`, shows: "Actions and events" },
+  { route: "placement", shows: hostName(5) },
+  { route: `placement/${providerUuid(3)}`, shows: "COMPUTE_VOLUME_ATTACH" },
+  { route: `consumers/${serverUuid(12)}`, shows: "INSTANCE" },
+  { route: "requests", shows: `/allocations/${serverUuid(1)}` },
+  { route: "try", shows: "What is wrong now" },
+  { route: `try/fault-set?host=${hostName(2)}`, shows: "The same by hand" },
+  { route: "snapshots", shows: "before-the-move" },
+];
