@@ -1,0 +1,180 @@
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { stateDir } from "../../cluster/local/state-dir.js";
+import { Supervisor } from "../../cluster/local/supervisor.js";
+import { ensureUsable } from "../../cluster/local/usable-state-dir.js";
+import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
+import { nodeChildren } from "../../runtime/node/node-children.js";
+import { nodeClock } from "../../runtime/node/node-clock.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+import { nodeTimers } from "../../runtime/node/node-timers.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { interruptSignal } from "../ui/interrupt-signal.js";
+import { StatusLines } from "../ui/status-lines.js";
+import type { Terminal } from "../ui/terminal.js";
+import { withBoundDrivers } from "./bound-drivers.js";
+import { checkAgents } from "./check-agents.js";
+import { leaveStarter, reportToStarter } from "./detached.js";
+import type { FileFlags } from "./file/agree.js";
+import { describeCluster } from "./file/describe-cluster.js";
+import { keepFlags } from "./file/kept-flags.js";
+import { prepareCluster } from "./file/prepare-cluster.js";
+import { readAddition } from "./host-additions.js";
+import { KeptHosts } from "./kept-hosts.js";
+import { leaveOut, reopen } from "./left-out-hosts.js";
+import { listenWarnings } from "./listen.js";
+import { knownClusters } from "./place.js";
+import { programPath } from "./program-path.js";
+import { putInPlace, type StateToRestore, stateToRestore } from "./snapshot/up-restore.js";
+import {
+  agentArguments,
+  CONTROL_PLANE,
+  hostArguments,
+  morePlans,
+  settingsOf,
+  type UpOptions,
+  upChildren,
+} from "./up-children.js";
+import { UpHosts } from "./up-hosts.js";
+import { tellStarted } from "./up-started.js";
+
+/** Starts everything, and waits until it is to end. @returns the exit code */
+export async function runUp(
+  options: UpOptions & FileFlags,
+  given: ReadonlySet<string>,
+  terminal: Terminal,
+): Promise<number> {
+  // The second Ctrl-C ends this process at once, and with it its children.
+  const place = { given, terminal, interrupt: interruptSignal() };
+  let end = await upOnce(options, { ...place, isRestored: false });
+  while (typeof end !== "number") {
+    end = await upOnce({ ...options, ...(await putInPlace(end)) }, { ...place, isRestored: true });
+  }
+  return end;
+}
+
+interface UpPlace {
+  readonly given: ReadonlySet<string>;
+  readonly terminal: Terminal;
+  readonly interrupt: AbortSignal;
+  /** It goes on from a saved state, which has what the file and the start before it have made. */
+  readonly isRestored: boolean;
+}
+
+/** One life of the cluster. @returns the exit code; or what is to be put in place before the next life */
+async function upOnce(
+  { file, scenario, check, yes, ...flags }: UpOptions & FileFlags,
+  { given, terminal, interrupt, isRestored }: UpPlace,
+): Promise<number | StateToRestore> {
+  let restore: StateToRestore | undefined;
+  const down = new AbortController();
+  const told = new Promise<"told">((resolve) => {
+    for (const signal of [interrupt, down.signal]) {
+      signal.addEventListener("abort", () => resolve("told"));
+    }
+  });
+  const described = await describeCluster({ file, scenario }, { options: flags, given }, isRestored);
+  const options = described?.options ?? flags;
+  const directory = stateDir(options.stateDir, process.cwd());
+  if (check !== true) {
+    await ensureUsable(new NodeFiles(), directory);
+    await finishInterruptedRestore(directory, new NodeFiles());
+  }
+  const kept = new KeptHosts(new NodeFiles(), directory);
+  const before = await withBoundDrivers(new NodeFiles(), directory, await kept.read());
+  const settings = settingsOf(options, before, (path) => resolve(path));
+  const warn = (warning: string) => terminal.complain(`compute-cluster: warning: ${warning}`);
+  for (const warning of listenWarnings(options)) {
+    warn(warning);
+  }
+  const common = ["--state-dir", directory.root, ...agentArguments(options)];
+  for (const warning of await checkAgents(
+    [...settings.values()].map((setting) => [...common, ...hostArguments(setting)]),
+  )) {
+    warn(warning);
+  }
+  if (described !== undefined && !isRestored) {
+    const end = await prepareCluster(described, { directory, before, check, yes, terminal, interrupt });
+    if (end !== undefined) {
+      return end;
+    }
+  }
+  if (interrupt.aborted) {
+    return ExitCode.ok;
+  }
+  const lines = new StatusLines(terminal, nodeTimers());
+  const hosts: UpHosts = new UpHosts({
+    pid: process.pid,
+    onDown: () => down.abort(),
+    onRestore: async (name) => {
+      restore = await stateToRestore(name, directory);
+    },
+    kept,
+    supervisor: () => supervisor,
+    plansOf: (added) => morePlans(added, { options, directory, supervisor, cores: availableParallelism() }),
+    readAddition: (id) => readAddition(new NodeFiles(), directory, id),
+    onStarted: (host) => reopen([host], directory),
+  });
+  const supervisor: Supervisor = new Supervisor({
+    ...upChildren(options, directory, settings, availableParallelism()),
+    directory,
+    programs: { cluster: programPath("compute-cluster"), agent: programPath("compute-agent") },
+    onStatus: (status) => {
+      lines.update(status);
+      reportToStarter({ type: "up-status", status });
+      const setting = settings.get(CONTROL_PLANE);
+      if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined) {
+        Promise.all([
+          kept.keep(CONTROL_PLANE, setting),
+          keepFlags(options, directory, new NodeFiles()),
+          knownClusters().remember(directory),
+        ]).catch((error: unknown) => warn(String(error)));
+      }
+    },
+    onServing: (host) => {
+      const setting = settings.get(host);
+      if (setting !== undefined) {
+        kept.keep(host, setting).catch((error: unknown) => warn(String(error)));
+      }
+    },
+    onMessage: (message) => void hosts.take(message),
+    children: nodeChildren(),
+    timers: nodeTimers(),
+    clock: nodeClock(),
+  });
+  const prepare = async (): Promise<void> => {
+    if (kept.hosts.length === 0) {
+      return;
+    }
+    // What the file leaves out goes, as was agreed to.
+    const remove = options.named === undefined ? options.remove : true;
+    const place = { kept, directory, remove };
+    const texts = await leaveOut(hosts.idle, [...settings.keys()], place).catch((error: unknown) => [String(error)]);
+    if (texts.length > 0) {
+      lines.pause();
+      terminal.print(texts.join("\n"));
+    }
+  };
+  const running = supervisor.start(prepare).then(async () => {
+    const { url } = supervisor;
+    if (supervisor.isStopping || url === undefined) {
+      return;
+    }
+    const place = { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt };
+    await tellStarted({ options, scenario, described, isRestored }, place);
+    leaveStarter();
+  });
+  try {
+    // A start that fails ends the wait; one that succeeds does not.
+    const end = await Promise.race([told, supervisor.controlPlaneEnded(), running.then(() => told)]);
+    if (end === "told") {
+      return interrupt.aborted ? ExitCode.ok : (restore ?? ExitCode.ok);
+    }
+    terminal.complain(`compute-cluster: the control plane has ended: ${end.detail}`);
+    return end.exitCode ?? ExitCode.failure;
+  } finally {
+    await supervisor.stop();
+    await running.catch(() => undefined);
+    lines.end();
+  }
+}
