@@ -50,7 +50,7 @@ export class Viewers {
       this.#withRequests += 1;
       this.#requests.begin();
     }
-    const bytes = eventStream(this.#watch.feed, () => this.#rows(wantsRequests), this.#runtime.timers, {
+    const bytes = eventStream(this.#watch.feed, () => this.#rows(wantsRequests), this.#runtime, {
       since: this.#sinceOf(request.headers["last-event-id"] ?? query.get("since") ?? ""),
       takes: (kind) => wantsRequests || kind !== "request",
       hello: { ...hello, secret: session.secret, at: this.#runtime.clock.now() },

@@ -1,11 +1,13 @@
+import type { Clock } from "../../runtime/clock.js";
 import type { Timers } from "../../runtime/timers.js";
 import type { Kind, WindowEvents, WindowHello, WindowMessage, WindowRow } from "../wire.js";
 import { type Feed, joinMessages } from "./feed.js";
 
 /** Milliseconds without news after which a line is sent, so that neither end takes the other for gone. */
 const QUIET = 10_000;
-/** Rows of a message of the snapshot. */
+/** Rows of a message of the snapshot, and milliseconds of reading them: others have their turn in between. */
 const ROWS = 200;
+const SLICE = 5;
 
 export interface Viewer {
   /** The last message that the browser has had; undefined: it has had none of this feed. */
@@ -25,7 +27,7 @@ export interface Viewer {
 export async function* eventStream(
   feed: Feed,
   rows: () => Iterable<WindowRow>,
-  timers: Timers,
+  { clock, timers }: { readonly clock: Pick<Clock, "monotonic">; readonly timers: Timers },
   { since, takes, hello, life, signal, onEnd }: Viewer,
 ): AsyncGenerator<Uint8Array> {
   const news = new News(feed, timers, signal);
@@ -45,7 +47,7 @@ export async function* eventStream(
     if (missed === undefined) {
       const end = feed.beginSnapshot();
       try {
-        for (const set of piecesOf(rows())) {
+        for (const set of piecesOf(rows(), clock)) {
           yield said("message", { seq, at: hello.at, set, gone: [] });
           // What is taken at once would otherwise be made in one go.
           await timers.sleep(0);
@@ -85,13 +87,15 @@ export async function* eventStream(
   }
 }
 
-function* piecesOf(rows: Iterable<WindowRow>): Generator<readonly WindowRow[]> {
+function* piecesOf(rows: Iterable<WindowRow>, clock: Pick<Clock, "monotonic">): Generator<readonly WindowRow[]> {
   let piece: WindowRow[] = [];
+  let began = clock.monotonic();
   for (const row of rows) {
     piece.push(row);
-    if (piece.length >= ROWS) {
+    if (piece.length >= ROWS || clock.monotonic() - began > SLICE) {
       yield piece;
       piece = [];
+      began = clock.monotonic();
     }
   }
   if (piece.length > 0) {
