@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type {
   ActionAnswer,
   RequestBodies,
@@ -11,8 +10,9 @@ import type {
   WindowMessage,
   WindowRow,
 } from "../../../src/window/wire.js";
+import { PACKAGE_ROOT } from "../../process/support/program.js";
 
-const FILES = fileURLToPath(new URL("../../../dist/bin/lib/window/", import.meta.url));
+const FILES = join(PACKAGE_ROOT, "dist/bin/lib/window");
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",

@@ -29,9 +29,11 @@ export class Person {
     return this.page.getByRole("article", { name: host });
   }
 
-  /** Goes to a host's card, and from there to one of its actions. */
+  /** Goes to a host's own view, and from there to one of its actions. */
   async choose(host: string, action: string): Promise<void> {
     await this.goTo("Hosts");
+    await this.card(host).getByRole("link", { name: host, exact: true }).click();
+    await this.page.getByRole("heading", { level: 1, name: host }).waitFor();
     await this.card(host).getByRole("link", { name: action, exact: true }).click();
     await this.page.getByRole("heading", { level: 2, name: action, exact: true }).waitFor();
   }
