@@ -3,11 +3,20 @@ import type { Static, TObject } from "typebox";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { Problem, TextPart } from "./file-text.js";
 
+/** Compiles a schema once, however many files are read by it. */
+const ajv = new Ajv({
+  allErrors: true,
+  strict: false,
+  verbose: true,
+  validateSchema: false,
+  code: { optimize: false },
+});
+
 /** The value as what the schema describes. What is wrong with it is added to the list; the value is an empty one then. */
 export function checkSchema<S extends TObject>(schema: S, text: TextPart, problems: Problem[]): Static<S> {
   // An empty file says nothing, which may be fine.
   const value = text.value ?? {};
-  const validate = new Ajv({ allErrors: true, strict: false, verbose: true, validateSchema: false }).compile(schema);
+  const validate = ajv.compile(schema);
   if (validate(value)) {
     return value as Static<S>;
   }
