@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isAlive } from "../process/support/is-alive.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { run } from "../process/support/new-driver.js";
 import { Operator } from "../process/support/operator.js";
@@ -37,14 +38,6 @@ describe("compute-cluster host", () => {
   const rows = async (): Promise<readonly Row[]> => JSON.parse(await done("list", "--json")) as Row[];
   const states = async () => (await rows()).map(({ host: name, state }) => `${name} ${state}`);
   const audit = () => run("compute-cluster", ["audit", "--state-dir", stateDir]);
-  const alive = (pid: number): boolean => {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch {
-      return false;
-    }
-  };
 
   beforeEach(async () => {
     stateDir = await mkdtemp(join(tmpdir(), "compute-agent-hosts-"));
@@ -60,7 +53,7 @@ describe("compute-cluster host", () => {
     await operator.serverIn(vm, "ACTIVE");
     const pid = (await rows()).find(({ host: name }) => name === "devstack1")?.pid ?? 0;
     expect(await done("kill", "devstack1")).toBe("devstack1 killed");
-    expect(alive(pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
     expect(await states()).toEqual(["devstack1 killed", "devstack2 serving"]);
     expect(await done("start", "--all")).toBe("devstack[1-2] serving");
     expect((await rows()).find(({ host: name }) => name === "devstack1")).toMatchObject({ process: "own", servers: 1 });
@@ -86,7 +79,7 @@ describe("compute-cluster host", () => {
     expect(others.every(({ pid, process }) => pid === first?.pid && process === "pool-1")).toBe(true);
     expect(await done("kill", "devstack[2-3]")).toBe("devstack[2-3] killed");
     expect(await done("stop", "devstack4")).toBe("devstack4 stopped");
-    expect(alive(first?.pid ?? 0)).toBe(true);
+    expect(isAlive(first?.pid ?? 0)).toBe(true);
     expect(await done("start", "devstack[3-4]")).toBe("devstack[3-4] serving");
     expect(await done("logs", "devstack4", "-n", "1")).toMatch(/devstack(?:4|\[)/);
     await done("remove", "devstack2");

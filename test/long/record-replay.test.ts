@@ -1,26 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { clusterHome } from "../process/support/cluster-home.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
-import { Program } from "../process/support/program.js";
 
-let home: string;
-
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), "compute-agent-record-"));
-});
-afterAll(async () => {
-  await run("down", "--all");
-  await rm(home, { recursive: true, force: true });
-});
-
-async function run(...args: string[]) {
-  const program = new Program("compute-cluster", args, { XDG_STATE_HOME: home });
-  const { code } = await program.exited;
-  return { code, stdout: program.stdout, stderr: program.stderr };
-}
+const { path, run, begin } = clusterHome("record");
 
 interface Replayed {
   readonly cluster: string;
@@ -33,8 +18,8 @@ it("what was recorded of a cluster goes the same way in a new one, with new ids,
   const { url, stateDir } = JSON.parse(up.stdout) as { readonly url: string; readonly stateDir: string };
   const cloud = LocalCloud.over(stateDir, url);
   const operator = new Operator(cloud);
-  const file = join(home, "recording.jsonl");
-  const record = new Program("compute-cluster", ["record", file, "--name", "first"], { XDG_STATE_HOME: home });
+  const file = join(path(), "recording.jsonl");
+  const record = begin("record", file, "--name", "first");
   await record.printed(/Ctrl-C ends it/);
   expect((await run("record", file, "--name", "first")).code).not.toBe(0);
 

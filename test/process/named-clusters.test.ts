@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Program } from "./support/program.js";
+import { describe, expect, it } from "vitest";
+import { clusterHome } from "./support/cluster-home.js";
 
 interface Listed {
   readonly name: string | null;
@@ -14,22 +13,7 @@ interface Listed {
 }
 
 describe("clusters that outlive the command that starts them", () => {
-  let home: string;
-
-  beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), "compute-agent-named-"));
-  });
-  afterAll(async () => {
-    await run("down", "--all");
-    await rm(home, { recursive: true, force: true });
-  });
-
-  /** A command to its end. */
-  async function run(...args: string[]) {
-    const program = new Program("compute-cluster", args, { XDG_STATE_HOME: home });
-    const { code } = await program.exited;
-    return { code, stdout: program.stdout, stderr: program.stderr };
-  }
+  const { run } = clusterHome("named");
   const list = async () => JSON.parse((await run("list", "--json")).stdout) as readonly Listed[];
 
   it("are started, waited for, listed, stopped and deleted by their name", async () => {

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isAlive } from "./support/is-alive.js";
 import { Program } from "./support/program.js";
 
 interface StatusRow {
@@ -29,14 +30,6 @@ describe("compute-cluster up", () => {
   /** Pid of a component, from the plain lines of `up`. */
   const pidOf = (cluster: Program, component: string): number =>
     Number([...cluster.stdout.matchAll(new RegExp(`${component} +(?:starting|ready) +pid (\\d+)`, "g"))].at(-1)?.[1]);
-  const alive = (pid: number): boolean => {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch {
-      return false;
-    }
-  };
 
   beforeEach(async () => {
     stateDir = await mkdtemp(join(tmpdir(), "compute-agent-up-"));
@@ -59,7 +52,7 @@ describe("compute-cluster up", () => {
     const pids = ["control-plane", "devstack1", "devstack2"].map((name) => pidOf(first, name));
     first.signal("SIGINT");
     expect(await first.exited).toEqual({ code: 0, signal: null });
-    expect(pids.filter(alive)).toEqual([]);
+    expect(pids.filter(isAlive)).toEqual([]);
 
     const url = first.stdout.match(/control-plane +ready +(\S+)/)?.[1];
     const second = up();
@@ -86,7 +79,7 @@ describe("compute-cluster up", () => {
     await ready(cluster);
     const pids = ["control-plane", "devstack1", "devstack2"].map((name) => pidOf(cluster, name));
     await cluster.kill();
-    while (pids.some(alive)) {
+    while (pids.some(isAlive)) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   });
