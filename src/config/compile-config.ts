@@ -32,6 +32,12 @@ export interface CompiledConfig<S extends SectionTable> {
   readonly warnings: readonly ConfigWarning[];
   /** The options of any section by camelCase name; empty for one that no table has. */
   section(name: string): Readonly<Record<string, unknown>>;
+  /**
+   * The same, had the sources said this of an option in the end: only what refers to it is compiled anew, sections without any of
+   * that are the same objects. For a process that has the same options for each of its hosts.
+   * @throws {ConfigFileValueError} with all wrong values.
+   */
+  withText(section: string, option: string, text: string): CompiledConfig<S>;
 }
 
 const DEFAULT_ORIGIN = "default";
@@ -45,7 +51,7 @@ export function compileConfig<S extends SectionTable>(
   sources: ConfigSources,
   place: Place,
 ): CompiledConfig<S> {
-  const compiler = new Compiler(table, sources, place);
+  const compiler = new Compiler(table, new RawValues(table, sources), place);
   return compiler.compile() as CompiledConfig<S>;
 }
 
@@ -62,18 +68,34 @@ function keysOf(options: OptionTable): ReadonlyMap<string, string> {
   return keys;
 }
 
+type Raw = Pick<RawValues, "get" | "warnings">;
+
+/** What another compilation has found that holds for this one, too. */
+interface Known {
+  readonly values: ReadonlyMap<string, EffectiveValue>;
+  readonly references: Map<string, Set<string>>;
+  /** By their key in the configuration: those of which all values are known. */
+  readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
 class Compiler {
   readonly #table: SectionTable;
-  readonly #raw: RawValues;
+  readonly #raw: Raw;
   readonly #place: Place;
-  readonly #done = new Map<string, EffectiveValue>();
+  readonly #known: Known | null;
+  readonly #done: Map<string, EffectiveValue>;
+  /** The options that refer to an option. */
+  readonly #references: Map<string, Set<string>>;
   readonly #open = new Set<string>();
   readonly #problems: ValueProblem[] = [];
 
-  constructor(table: SectionTable, sources: ConfigSources, place: Place) {
+  constructor(table: SectionTable, raw: Raw, place: Place, known: Known | null = null) {
     this.#table = table;
-    this.#raw = new RawValues(table, sources);
+    this.#raw = raw;
     this.#place = place;
+    this.#known = known;
+    this.#done = new Map(known?.values);
+    this.#references = known?.references ?? new Map();
   }
 
   compile(): CompiledConfig<SectionTable> {
@@ -87,7 +109,8 @@ class Compiler {
         compiled[key] = effective.value;
       }
       // A copy: the engine keeps what was filled by computed names as a table, three times as large and slower to read.
-      sections[sectionKey(section)] = Object.freeze({ ...compiled });
+      const key = sectionKey(section);
+      sections[key] = this.#known?.sections[key] ?? Object.freeze({ ...compiled });
     }
     if (this.#problems.length > 0) {
       const numeric = new Intl.Collator("en", { numeric: true });
@@ -98,11 +121,42 @@ class Compiler {
       values,
       warnings: this.#raw.warnings,
       section: (name) => sections[sectionKey(name)] ?? Object.freeze({}),
+      withText: (section, option, text) => this.#with(sections, section, option, text),
     };
   }
 
+  #with(
+    compiled: CompiledConfig<SectionTable>["config"],
+    section: string,
+    option: string,
+    text: string,
+  ): CompiledConfig<SectionTable> {
+    const changed = new Set([keyOf(section, option)]);
+    for (const key of changed) {
+      for (const dependent of this.#references.get(key) ?? []) {
+        changed.add(dependent);
+      }
+    }
+    const raw: Raw = {
+      warnings: this.#raw.warnings,
+      get: (ofSection, ofOption) => {
+        const said = this.#raw.get(ofSection, ofOption);
+        return ofSection === section && ofOption === option
+          ? { texts: [text], origin: said?.origin ?? DEFAULT_ORIGIN }
+          : said;
+      },
+    };
+    const values = new Map([...this.#done].filter(([key]) => !changed.has(key)));
+    const touched = new Set([...changed].map((key) => sectionKey(key.slice(0, key.indexOf("/")))));
+    const sections = Object.fromEntries(Object.entries(compiled).filter(([key]) => !touched.has(key)));
+    return new Compiler(this.#table, raw, this.#place, { values, references: this.#references, sections }).compile();
+  }
+
   #resolve(section: string, option: string): EffectiveValue {
-    const key = `${section}/${option}`;
+    const key = keyOf(section, option);
+    for (const referring of this.#open) {
+      this.#references.set(key, (this.#references.get(key) ?? new Set()).add(referring));
+    }
     const known = this.#done.get(key);
     if (known) {
       return known;
@@ -187,4 +241,8 @@ class Compiler {
     const found = definition.secret ? "****" : texts.map((text) => JSON.stringify(text)).join(", ");
     this.#problems.push({ origin, section, option, found, reason });
   }
+}
+
+function keyOf(section: string, option: string): string {
+  return `${section}/${option}`;
 }

@@ -53,9 +53,13 @@ export function compileNovaConfig(
   for (const [section, options] of Object.entries(driverSections)) {
     table[section] = { ...options, ...table[section] };
   }
-  const compiled = compileConfig(table as typeof NOVA_OPTIONS, sources, place);
+  return withUnused(compileConfig(table as typeof NOVA_OPTIONS, sources, place));
+}
+
+function withUnused(compiled: CompiledNovaConfig): CompiledNovaConfig {
   return {
     ...compiled,
     warnings: [...compiled.warnings, ...unusedOptions(compiled.config.placement.authType, compiled.values)],
+    withText: (...said) => withUnused(compiled.withText(...said)),
   };
 }

@@ -93,8 +93,10 @@ export async function loadHosts(
   const configFiles = read.files.map(({ path }) => path);
   const shared = new SharedSections();
   const owners = new Map<string, string>();
+  const ofFirst = compileNovaConfig(sourcesOf(asked[0]), place, optionsOf(driver));
   const of = (host: string | undefined): LoadedConfig => {
-    const compiled = compileNovaConfig(sourcesOf(host), place, optionsOf(driver));
+    // Nothing else is said differently of two hosts.
+    const compiled = host === undefined || host === asked[0] ? ofFirst : ofFirst.withText("DEFAULT", "host", host);
     const config = shared.over(withPlaceOfDriver(compiled.config, cwd));
     const driverConfig = shared.section("driver", compiled.section(driver.configSchema?.section ?? driver.name));
     refuseSharedState(config, host, owners);
@@ -141,6 +143,9 @@ class SharedSections {
 
   section<T extends object>(name: string, section: T): T {
     const known = this.#known.get(name);
+    if (known === section) {
+      return section;
+    }
     if (known !== undefined && isDeepStrictEqual(known, section)) {
       return known as T;
     }

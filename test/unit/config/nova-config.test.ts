@@ -349,3 +349,21 @@ test("what runs below a folder with a percent sign finds it again", () => {
     "fake-libvirt:///tmp/%2541$$x/hypervisors/$host",
   );
 });
+
+test("another value of one option is what compiling all of it anew gives, and what does not refer to it is the same object", async () => {
+  const driver = optionsOf(fakeLibvirt);
+  const rest = "state_path = /srv/$host\nmy_ip = 192.0.2.1\n[glance]\nnum_retries = 7\n[fake_libvirt]\nvcpus = 3";
+  const first = await compile({ "/nova.conf": `[DEFAULT]\nhost = a\n${rest}` }, {}, driver);
+  for (const host of ["b", "c"]) {
+    const anew = await compile({ "/nova.conf": `[DEFAULT]\nhost = ${host}\n${rest}` }, {}, driver);
+    const changed = first.withText("DEFAULT", "host", host);
+    expect(changed.config).toEqual(anew.config);
+    expect(changed.config.defaults).toMatchObject({ host, statePath: `/srv/${host}` });
+    expect(changed.section("fake_libvirt")).toEqual(anew.section("fake_libvirt"));
+    expect(changed.values).toEqual(anew.values);
+    expect([changed.config.glance, changed.config.placement]).toEqual([first.config.glance, first.config.placement]);
+    expect(changed.config.glance).toBe(first.config.glance);
+    expect(changed.withText("DEFAULT", "host", "a").config).toEqual(first.config);
+  }
+  expect(() => first.withText("DEFAULT", "host", "not a name/")).toThrow(ConfigFileValueError);
+});
