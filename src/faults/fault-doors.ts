@@ -7,6 +7,7 @@ import {
 } from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Socket, Sockets } from "../runtime/socket.js";
+import { SparseSet } from "../runtime/sparse.js";
 import type { FaultPoint } from "./fault-knobs.js";
 import type { ChangingFaults, FaultAction } from "./faults.js";
 
@@ -180,7 +181,7 @@ function ironicErrorOf(status: number): HttpResponse {
 
 /** During a partition no connection is possible, and those that are open break. */
 function faultySockets(sockets: Sockets, faults: ChangingFaults): Sockets {
-  const open = new Set<Socket>();
+  const open = new SparseSet<Socket>();
   const isCut = () => faults.peek(CONDUCTOR_POINT)?.kind === "partition";
   const cut = () => {
     if (isCut()) {

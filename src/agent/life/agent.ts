@@ -72,7 +72,7 @@ export class Agent {
   /** Why a start that is under way has no point any more. */
   #interruption: Error | null = null;
   /** Ends the step of the start that is under way. */
-  #leaveStep: (reason: Error) => void = () => {};
+  #leaveStep: (reason: Error) => void = leaveNothing;
   #starting: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
   #services: AgentServices | null = null;
@@ -226,7 +226,8 @@ export class Agent {
         step().then(resolve, reject);
       });
     } finally {
-      this.#leaveStep = () => {};
+      // Not a function made here: it would keep the step, and all that the start has made, for as long as the agent lives.
+      this.#leaveStep = leaveNothing;
     }
   }
 
@@ -289,3 +290,5 @@ async function preStart(services: AgentServices, service: Service): Promise<void
   services.tracker.bindService(service);
   await services.tracker.updateAvailableResource({ startup: true });
 }
+
+function leaveNothing(): void {}

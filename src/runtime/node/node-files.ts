@@ -154,14 +154,15 @@ export class NodeFiles implements Files {
 
   watch(folder: string, listener: (names?: readonly string[]) => void): () => void {
     let timer: NodeJS.Timeout | undefined;
-    let names = new Set<string | null>();
+    let names: Set<string | null> | undefined;
     const tell = (name: string | null) => {
       if (name === null || !UNFINISHED.test(name)) {
+        names ??= new Set();
         names.add(name);
         timer ??= setTimeout(() => {
           timer = undefined;
-          const changed = [...names];
-          names = new Set();
+          const changed = [...(names ?? [])];
+          names = undefined;
           listener(changed.every((known) => known !== null) ? changed : undefined);
         }, WATCH_DELAY);
       }
