@@ -31,7 +31,7 @@ export const REQUEST_SPEC = {
   isBfv: flag,
   availabilityZone: nullable(text()),
   numInstances: integer(1, MOST),
-  /** Those that filters here look at, each a list. */
+  /** Hints that filters here look at, each a list. */
   schedulerHints: mapOf(listOf(text())),
 };
 

@@ -80,7 +80,7 @@ export interface ActionField {
   readonly label: string;
   readonly type: "text" | "flag" | "host" | "server" | "flavor" | "image" | "fault" | "choice";
   readonly required: boolean;
-  /** Of a `choice`. */
+  /** What a `choice` can be. */
   readonly choices?: readonly string[];
 }
 
@@ -153,7 +153,7 @@ export interface HostRow {
   /** Why it is disabled, or how its agent ended; "": nothing to say. */
   readonly reason: string;
   readonly forcedDown: boolean;
-  /** Of its agent's process, as `compute-cluster host list` has it; null: no process that is known here controls it. */
+  /** State of its agent's process, as `compute-cluster host list` has it; null: no process that is known here controls it. */
   readonly agent:
     | "starting"
     | "serving"
@@ -221,7 +221,7 @@ export interface ProviderRow {
   readonly generation: number;
   readonly parent: string | null;
   readonly root: string;
-  /** Of the compute node that its root is; null: there is none. */
+  /** Host of the compute node that its root is; null: there is none. */
   readonly host: string | null;
   /** By resource class. */
   readonly inventory: Readonly<Record<string, InventoryRow>>;

@@ -67,7 +67,7 @@ export class EvacuationWatch {
     }
   }
 
-  /** Those that have been there all the time: the first of two that come at once stays (spec 6.9 row 5). */
+  /** Compares with servers that were there all the time: the first of two that come at once stays (spec 6.9 row 5). */
   #judgeGroup({ serverGroups }: Store, { id, instanceUuid, destCompute }: Migration): void {
     const group = this.#arrived.has(id) ? null : serverGroups.ofInstance(instanceUuid);
     this.#arrived.add(id);

@@ -16,7 +16,7 @@ export function requestLog(logger: Logger, whose?: ValidateToken): RequestListen
   return ({ mount, request, response, milliseconds }) => {
     const { headers } = request;
     const service = serviceNameOf(mount);
-    // Who asks for a token is known by what is given.
+    // A client that asks for a token is known by the one it is given.
     const tokens = [headers["x-auth-token"], response.headers["x-subject-token"]];
     const caller = tokens.map((token) => token && whose?.(token)).find((found) => found !== undefined && found !== "");
     const global = headers["x-openstack-request-id"] ?? "";

@@ -13,7 +13,7 @@ const MOST_AT_ONCE = 1024 * 1024;
 /** Characters of a body or an answer that are kept. */
 const MOST_BODY = 256 * 1024;
 
-/** Who asks on behalf of others, which happens by itself when those ask again. */
+/** Services ask on behalf of users: that happens by itself when the users ask again. */
 const SERVICE_PROJECT = "service";
 
 /** Keeps what clients ask of the services, and what operators have done to hosts, while somebody asks for it. */

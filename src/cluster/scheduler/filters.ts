@@ -11,7 +11,7 @@ export interface FilterContext {
   readonly serviceDownTime: number;
   /** Null: the server is in no group. */
   readonly group: GroupState | null;
-  /** Those that are on. */
+  /** Filters that are on. */
   readonly filters: ReadonlySet<SchedulerFilter>;
   /** Where the servers are that the request's hints name. */
   readonly hinted: Readonly<Partial<Record<string, ReadonlySet<string>>>>;

@@ -242,7 +242,7 @@ function isFacts(facts: unknown): facts is SnapshotFacts {
   );
 }
 
-/** Whoever writes a snapshot by hand gets nothing written outside of the state directory. */
+/** A snapshot that was written by hand must not write outside of the state directory. */
 function isEntry(entry: unknown): boolean {
   const { path, mode, bytes, extents = [] } = (entry ?? {}) as Partial<SavedEntry>;
   const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

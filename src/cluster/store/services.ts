@@ -130,7 +130,7 @@ export class Services {
     });
   }
 
-  /** Of each service of a binary, what says whether it is up, and whether servers are scheduled to it. */
+  /** What says of each service of a binary whether it is up, and whether servers are scheduled to it. */
   states(binary: string): Pick<Service, "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">[] {
     return this.#context.sql
       .all(

@@ -39,7 +39,7 @@ export type Extent = readonly [offset: number, bytes: number];
 
 /** Bytes that are read at a time. */
 const PART = 1024 * 1024;
-/** Of a block, as `stat` counts them. */
+/** Bytes of a block, as `stat` counts them. */
 const BLOCK = 512;
 
 /** Everything below a folder, each folder before what is in it. @param isSkipped of a relative path, with all below it */

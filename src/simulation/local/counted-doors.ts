@@ -7,7 +7,7 @@ export function countedFiles(files: Files, activity: Activity): Files {
   return {
     read: (path) => activity.during(() => files.read(path)),
     readIfPresent: (path) => activity.during(() => files.readIfPresent(path)),
-    // Whoever reads takes the parts at its own pace.
+    // The reader takes the parts at its own pace.
     readBytes: (path) => activity.during(() => files.readBytes(path)),
     write: (path, text, options) => activity.during(() => files.write(path, text, options)),
     create: (path, text, options) => activity.during(() => files.create(path, text, options)),

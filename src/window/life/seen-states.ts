@@ -3,7 +3,7 @@ import type { ConsumerRow, ServerLife, ServerRow, StateRow } from "../wire.js";
 
 /** Servers of which something is kept, those that changed last. */
 const MOST_SERVERS = 1_000;
-/** Of one server. */
+/** States that are kept of one server. */
 const MOST_STATES = 200;
 
 interface Seen {

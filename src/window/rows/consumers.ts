@@ -13,7 +13,7 @@ export interface ConsumerOwner {
 export class Consumers {
   readonly #store: Pick<Store, "instances" | "migrations">;
   readonly #placement: PlacementRecords;
-  /** Of consumers that were looked at, until {@link forget}. */
+  /** The owners of consumers that were looked at, until {@link forget}. */
   readonly #owners = new Map<string, ConsumerOwner>();
 
   constructor(store: Pick<Store, "instances" | "migrations">, placement: PlacementRecords) {

@@ -15,7 +15,7 @@ export interface HostFolders {
 }
 
 interface HostFolder {
-  /** Of a hypervisor that is a folder; undefined: the host's is none. */
+  /** Guests of a hypervisor that is a folder; undefined: the host's is none. */
   readonly guests: readonly GuestRow[] | undefined;
   /** Fault knobs that are set. */
   readonly faults: readonly string[];

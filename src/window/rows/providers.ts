@@ -54,7 +54,7 @@ export class Providers {
     return this.#traits.get(key);
   }
 
-  /** Those that have been told, with their keys. */
+  /** Lists of traits that have been told, with their keys. */
   get allTraits(): ReadonlyMap<string, readonly string[]> {
     return this.#traits;
   }

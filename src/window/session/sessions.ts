@@ -23,7 +23,7 @@ interface Kept extends Session {
   readonly end: AbortController;
 }
 
-/** Who may look at the window: in memory alone, so that sessions end with the process. */
+/** Clients that may look at the window: in memory alone, so that sessions end with the process. */
 export class Sessions {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #random: Pick<Random, "hex">;
