@@ -50,6 +50,7 @@ const RESUMES: readonly Resume[] = [
 ];
 
 const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
+const UNDER_WAY: readonly MigrationStatus[] = ["confirming", "pre-migrating", "migrating", "post-migrating"];
 
 /** A move of this host's that waits for somebody. */
 interface StuckMove {
@@ -92,10 +93,18 @@ async function findStuckMoves(
   { context, unsettled }: OperationServices,
   { before, confirmed }: StuckMoveOptions,
 ): Promise<readonly StuckMove[]> {
-  const [instances, confirming] = await Promise.all([
+  const statuses: readonly MigrationStatus[] = confirmed ? [...UNDER_WAY, "confirmed"] : UNDER_WAY;
+  const [instances, listed] = await Promise.all([
     context.conductor.call("instances_by_filters", { filters: { taskStates: TASKS, deleted: false } }),
-    findWithoutTask(context),
+    context.conductor.call("migrations_by_filters", {
+      filters: { host: context.host, migrationTypes: COLD, statuses: [...statuses] },
+    }),
   ]);
+  const confirming = await findWithoutTask(
+    context,
+    listed.filter(({ status }) => status !== "confirmed"),
+  );
+  const ended = listed.filter(({ status, sourceCompute }) => status === "confirmed" && sourceCompute === context.host);
   const moves: {
     readonly migration: Migration;
     readonly task: TaskState | null;
@@ -110,7 +119,7 @@ async function findStuckMoves(
     const written = Math.max(writtenAt(migration), writtenAt(instance));
     moves.push({ migration, task: instance.taskState, requestId: instance.taskRequestId, written });
   }
-  for (const migration of confirmed ? await findUnsettled(context) : []) {
+  for (const migration of await findUnsettled(context, ended)) {
     moves.push({ migration, task: null, requestId: null, written: writtenAt(migration) });
   }
   return moves
@@ -137,12 +146,11 @@ async function findStuckMoves(
     });
 }
 
-/** Migrations that are confirmed now, and migrations whose instance says how they have ended. */
-async function findWithoutTask({ conductor, host }: AgentContext): Promise<readonly Migration[]> {
-  const statuses: readonly MigrationStatus[] = ["confirming", "pre-migrating", "migrating", "post-migrating"];
-  const migrations = await conductor.call("migrations_by_filters", {
-    filters: { host, migrationTypes: COLD, statuses },
-  });
+/** Of migrations under way: those that are confirmed now, and those whose instance says how they have ended. */
+async function findWithoutTask(
+  { conductor }: AgentContext,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
   const open = migrations.filter(({ status }) => status !== "confirming");
   if (open.length === 0) {
     return migrations;
@@ -158,11 +166,9 @@ async function findWithoutTask({ conductor, host }: AgentContext): Promise<reado
   });
 }
 
-async function findUnsettled(context: AgentContext): Promise<readonly Migration[]> {
-  const { conductor, host } = context;
-  const ended = await conductor.call("migrations_by_filters", {
-    filters: { sourceCompute: host, migrationTypes: COLD, statuses: ["confirmed"] },
-  });
+/** Of confirmed moves from this host: those whose instance has not lost the flavors of the move. */
+async function findUnsettled(context: AgentContext, ended: readonly Migration[]): Promise<readonly Migration[]> {
+  const { conductor } = context;
   if (ended.length === 0) {
     return [];
   }

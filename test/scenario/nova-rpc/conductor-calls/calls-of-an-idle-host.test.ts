@@ -14,9 +14,8 @@ const START = [
   // Evacuations from here, and to here.
   "MigrationList.get_by_filters",
   "MigrationList.get_by_filters",
-  // Moves: at a step of one, under way, confirmed.
+  // Moves: at a step of one, under way or confirmed.
   "InstanceList.get_by_filters",
-  "MigrationList.get_by_filters",
   "MigrationList.get_by_filters",
   // Builds and unshelvings.
   "InstanceList.get_by_filters",

@@ -174,7 +174,11 @@ describe('6.3 "Confirm", on the source', () => {
       stage.said("migrations_by_filters").map(([params]) => params),
       "2.6 what was confirmed is asked for, too",
     ).toContainEqual({
-      filters: { sourceCompute: "here", migrationTypes: ["migration", "resize"], statuses: ["confirmed"] },
+      filters: {
+        host: "here",
+        migrationTypes: ["migration", "resize"],
+        statuses: ["confirming", "pre-migrating", "migrating", "post-migrating", "confirmed"],
+      },
     });
   });
 

@@ -123,8 +123,9 @@ describe("2.6 OPT a cold move that nobody works on", () => {
     ]);
     await recover(stage, true);
     expect(stage.said("instances_by_filters"), "nobody's is asked for").toHaveLength(2);
+    expect(stage.said("migrations_by_filters"), "in one question").toHaveLength(2);
     expect(stage.said("migrations_by_filters").at(-1)).toEqual([
-      { filters: { sourceCompute: "here", migrationTypes: types, statuses: ["confirmed"] } },
+      { filters: { host: "here", migrationTypes: types, statuses: ["confirming", ...OPEN, "confirmed"] } },
     ]);
   });
 
