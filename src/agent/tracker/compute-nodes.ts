@@ -16,6 +16,7 @@ export interface InitializedNode {
 /**
  * Spec 4.4 step 2: the node's row, from the cache, found by uuid, or made; with what the driver says copied onto it.
  * @param uuid the driver's of the node, else the host's `compute_id`.
+ * @param rows of this host, as the pass has just listed them; a row that is not among them is asked for, deleted or another host's.
  * @throws {InvalidConfiguration} another row has (host, name) already.
  */
 export async function initComputeNode(
@@ -23,6 +24,7 @@ export async function initComputeNode(
   name: string,
   uuid: string,
   resources: AvailableResource,
+  rows: readonly ComputeNode[] = [],
 ): Promise<InitializedNode> {
   const cached = tracker.nodes.get(name);
   if (cached) {
@@ -30,7 +32,8 @@ export async function initComputeNode(
     return { node: cached, isNew: false };
   }
   const { context } = tracker;
-  const found = await context.conductor.call("compute_node_get_by_uuid", { uuid });
+  const listed = rows.find((row) => row.uuid === uuid);
+  const found = listed ?? (await context.conductor.call("compute_node_get_by_uuid", { uuid }));
   if (found && found.deleted !== 0 && tracker.options.noNodeUndelete) {
     throw new DuplicateRecord(`compute node ${uuid} cannot be made: its deleted row has the uuid`, { uuid });
   }

@@ -33,7 +33,7 @@ export async function updateAvailableResource(
   });
   const pass = await beginPass(tracker, rows, listed, providers, request);
   const reader = listed.size > 1 ? new BatchReader(tracker) : new SingleReader(tracker);
-  const failures = await runNodePasses(tracker, [...listed], { startup, reader, available: true, pass, request }); // 5
+  const failures = await runNodePasses(tracker, [...listed], { startup, reader, available: true, rows, pass, request }); // 5
   if (failures === 0) {
     tracker.merge.endPass();
   }

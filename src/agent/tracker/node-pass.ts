@@ -1,5 +1,6 @@
 import type { PlacementPass } from "../../placement/pass.js";
 import type { RequestContext } from "../../placement/types.js";
+import type { ComputeNode } from "../../records/index.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { removeDeletedInstancesAllocations } from "./allocation-cleaner.js";
 import { checkAssignedResources } from "./assigned-resources.js";
@@ -14,6 +15,8 @@ export interface NodePassOptions {
   readonly reader: RecordReader;
   /** Whether the driver lists the node. */
   readonly available: boolean;
+  /** The host's, when the pass began; default: nobody has listed them. */
+  readonly rows?: readonly ComputeNode[];
   readonly pass?: PlacementPass | undefined;
   /** What the pass asks of Placement says that it is one. */
   readonly request: RequestContext;
@@ -31,11 +34,11 @@ export async function countAndUpdate(
   tracker: TrackerState,
   name: string,
   resources: AvailableResource,
-  { startup, reader, available, pass, request }: NodePassOptions,
+  { startup, reader, available, rows = [], pass, request }: NodePassOptions,
 ): Promise<void> {
   const uuid = resources.uuid ?? (await tracker.context.localNodeUuid());
   const where = { host: tracker.context.host, node: name };
-  const { node, isNew } = await initComputeNode(tracker, name, uuid, resources); // 2
+  const { node, isNew } = await initComputeNode(tracker, name, uuid, resources, rows); // 2
   if (!available) {
     return; // 3
   }

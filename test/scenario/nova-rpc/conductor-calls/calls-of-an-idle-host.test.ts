@@ -20,7 +20,6 @@ const START = [
   // Builds and unshelvings.
   "InstanceList.get_by_filters",
   "ComputeNodeList.get_all_by_host",
-  "ComputeNode.get_by_uuid",
   "InstanceList.get_by_host_and_node",
   "MigrationList.get_in_progress_and_error",
 ];

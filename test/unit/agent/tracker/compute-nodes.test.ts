@@ -85,6 +85,16 @@ describe("4.4 step 2: the node's row", () => {
     expect(node.row).toMatchObject(COLUMNS);
   });
 
+  test("one that the pass has listed is not asked for; another's row says nothing of it", async () => {
+    const stage = staged({ row: {} });
+    const listed = { ...NODE, uuid: "node-uuid" };
+    const { node } = await initComputeNode(stage.state, "node", "node-uuid", RESOURCES, [listed]);
+    expect([stage.said("compute_node_get_by_uuid"), node.row.id]).toEqual([[], listed.id]);
+    const other = staged({ row: {} });
+    await initComputeNode(other.state, "node", "node-uuid", RESOURCES, [{ ...listed, uuid: "other-uuid" }]);
+    expect(other.said("compute_node_get_by_uuid")).toEqual([[{ uuid: "node-uuid" }]]);
+  });
+
   test.each<[string, Partial<ComputeNode>, object, boolean]>([
     ["another host's", { host: "there" }, { host: "here", serviceId: 3 }, false],
     ["a deleted one", { deleted: 1 }, {}, true],
