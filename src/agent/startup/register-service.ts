@@ -12,7 +12,10 @@ const TOPIC = "compute";
  * @throws {RefusedVersion}
  */
 export async function lookUpService(context: AgentContext, version = SERVICE_VERSION): Promise<Service | null> {
-  const oldest = await context.conductor.call("service_minimum_version", { binary: BINARY });
+  const [oldest, service] = await Promise.all([
+    context.conductor.call("service_minimum_version", { binary: BINARY }),
+    context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY }),
+  ]);
   // Agents from before the rule don't have it.
   const checked =
     version >= OLDEST_SUPPORTED_SERVICE_VERSION && !context.config.workarounds.disableComputeServiceCheckForFfu;
@@ -23,7 +26,7 @@ export async function lookUpService(context: AgentContext, version = SERVICE_VER
       records: { "oldest service version": String(oldest), agent: String(version) },
     });
   }
-  return context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY });
+  return service;
 }
 
 /** Spec 2.1 row 4. @throws {ServiceTooOld} older than every nova-compute of the deployment */
