@@ -56,15 +56,20 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
     const stale = person.card("devstack1");
     await stale.getByText("stale guest").waitFor();
     await stale.getByText(/it was evacuated, and the agent of devstack1 removes this guest when it starts/).waitFor();
-    await person.keep("stale-guest");
+    await person.picture("stale-guest");
     expect(await violations(page)).toEqual([]);
     await person.openServer("vm1");
     const held = page.locator("section", { has: page.getByRole("heading", { name: "Who holds what, now" }) });
     await held.getByRole("link", { name: "devstack1" }).waitFor();
     await held.getByRole("link", { name: "devstack2" }).waitFor();
     await page.getByRole("row", { name: /^evacuation done/ }).waitFor();
-    await person.keep("holds-both");
+    await person.picture("holds-both");
     expect(await violations(page)).toEqual([]);
+
+    // What its start would destroy is said before.
+    await person.choose("devstack1", "Dry run");
+    expect(await person.send("Dry run")).toMatch(/destroy/i);
+    await person.keep("plan");
 
     // The host starts again: what is stale goes.
     await person.choose("devstack1", "Start");

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { overhang, screenshot } from "./browser.js";
@@ -64,6 +65,15 @@ export class Person {
     const answer = this.page.locator(".answer");
     await answer.waitFor({ timeout: 90_000 });
     return (await answer.textContent()) ?? "";
+  }
+
+  /** Keeps what is to be seen, for the docs too where these are made: WINDOW_PICTURES names their folder. */
+  async picture(name: string): Promise<void> {
+    await this.keep(name);
+    const folder = process.env.WINDOW_PICTURES;
+    if (folder !== undefined) {
+      await this.page.screenshot({ path: join(folder, `window-${name}.png`), animations: "disabled" });
+    }
   }
 
   /** Keeps what is to be seen; nothing of it may be cut. */

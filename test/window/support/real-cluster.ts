@@ -5,11 +5,14 @@ import { Program } from "../../process/support/program.js";
 
 /** A cluster of `compute-cluster up` in a state directory of its own, on a port of its own. */
 export class RealCluster {
+  readonly #folder: string;
+  /** Its name is what the window calls the cluster. */
   readonly stateDir: string;
   #up: Program | undefined;
 
-  private constructor(stateDir: string) {
-    this.stateDir = stateDir;
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.stateDir = join(folder, "devstack");
   }
 
   static async start(...args: readonly string[]): Promise<RealCluster> {
@@ -36,6 +39,6 @@ export class RealCluster {
 
   async stop(): Promise<void> {
     await this.#up?.stop();
-    await rm(this.stateDir, { recursive: true, force: true });
+    await rm(this.#folder, { recursive: true, force: true });
   }
 }
