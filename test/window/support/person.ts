@@ -72,6 +72,7 @@ export class Person {
     await this.keep(name);
     const folder = process.env.WINDOW_PICTURES;
     if (folder !== undefined) {
+      await this.page.mouse.move(0, 0);
       await this.page.screenshot({ path: join(folder, `window-${name}.png`), animations: "disabled" });
     }
   }
