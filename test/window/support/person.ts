@@ -48,7 +48,7 @@ export class Person {
   /** Fills in the form that is open, and sends it; agrees where it is asked. Returns what came of it. */
   async send(label: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     for (const [name, value] of Object.entries(fields)) {
-      const field = this.page.getByLabel(name);
+      const field = this.page.locator("form.action").getByLabel(name);
       if ((await field.and(this.page.locator("select")).count()) > 0) {
         const option = field.locator("option", { hasText: value });
         await option.waitFor({ state: "attached" });

@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Person } from "./support/person.js";
+import { RealCluster } from "./support/real-cluster.js";
+import { Visits } from "./support/visits.js";
+
+describe("the passive half of a fail-over pair", () => {
+  let cluster: RealCluster;
+  beforeAll(async () => {
+    cluster = await RealCluster.start("--hosts", "1");
+  });
+  afterAll(() => cluster.stop());
+  const visits = new Visits();
+
+  it("is refused on the page, with both records named, and the guest lives on", async () => {
+    const hypervisor = join(cluster.stateDir, "hypervisors", "devstack1");
+    const uri = `fake_libvirt.connection_uri=fake-libvirt://${hypervisor}`;
+    await expect(cluster.run("host", "add", "backup1", "-o", uri)).rejects.toThrow("ended with 3");
+
+    const person = new Person(await visits.page(), "failover");
+    const { page } = person;
+    await person.enter(await cluster.link());
+    await person.goTo("Try it");
+    await page.getByRole("link", { name: "Boot a server" }).click();
+    const server = { Name: "vm1", Flavor: "m1.tiny", Image: "cirros", "To host": "devstack1" };
+    expect(await person.send("Boot a server", server)).toContain("Done");
+    await person.goTo("Hosts");
+    await person.card("devstack1").getByText("running", { exact: true }).waitFor();
+    await person.choose("devstack1", "Kill");
+    expect(await person.send("Kill")).toContain("Done");
+
+    await person.goTo("Try it");
+    // The first one is a host's, the second a server's.
+    await page.getByRole("link", { name: "Start", exact: true }).first().click();
+    const refusal = await person.send("Start", { Host: "backup1" });
+    expect(refusal).toMatch(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/);
+    await person.keep("refused");
+    await person.goTo("Hosts");
+    await person.card("devstack1").getByText("running", { exact: true }).waitFor();
+    await person.keep("guest-lives-on");
+  });
+});
