@@ -11,7 +11,7 @@ import type {
 } from "../../../src/window/wire.js";
 
 /** When everything in it began. */
-const START = Date.UTC(2026, 0, 15, 9, 0, 0);
+export const START = Date.UTC(2026, 0, 15, 9, 0, 0);
 
 function hex(kind: number, index: number): string {
   return `${(kind * 0x10000 + index).toString(16).padStart(8, "0")}-0000-4000-8000-${index.toString(16).padStart(12, "0")}`;
@@ -131,7 +131,7 @@ function inventory(total: number, reserved: number, ratio: number, used: Record<
   return { total, reserved, ratio, min: 1, max: total, step: 1, used };
 }
 
-function providerRow(index: number, servers: number): ProviderRow {
+export function providerRow(index: number, servers: number): ProviderRow {
   const stale = isDead(index) ? 2 : 0;
   const migration = index % 13 === 1 ? 1 : 0;
   const used = (each: number) => ({ server: servers * each, migration: migration * each, stale: stale * each });

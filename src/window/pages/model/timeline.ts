@@ -31,7 +31,8 @@ interface Bit extends Omit<Stretch, "from" | "width"> {
 }
 
 /** The life of a server as lanes over one axis. `providers` names what is held where; what goes on ends with `now`. */
-export function timelineOf(life: ServerLife, providers: (uuid: string) => string | null, now: number): Timeline {
+export function timelineOf(life: ServerLife, providers: (uuid: string) => string | null, at: number): Timeline {
+  const now = Math.max(at, ...timesOf(life));
   const bits = [
     ...actionsOf(life, now),
     ...tasksOf(life, now),
@@ -48,6 +49,15 @@ export function timelineOf(life: ServerLife, providers: (uuid: string) => string
     known.stretches.push({ from, width: Math.max(axis.place(until) - from, 0), label, tone, title });
   }
   return { lanes: inOrder([...lanes.values()]), axis };
+}
+
+/** The page's clock ticks once a second: what happened since then is not in the future. */
+function timesOf({ actions, states, history }: ServerLife): readonly number[] {
+  const events = actions.flatMap((action) => action.events);
+  return [
+    ...[...actions, ...events].map(({ startedAt, finishedAt }) => finishedAt ?? startedAt),
+    ...[...states, ...history].map(({ at }) => at),
+  ];
 }
 
 /** Actions and tasks first, then host by host. */

@@ -41,8 +41,15 @@ export function RequestLink({ id }: { readonly id: string }) {
   );
 }
 
+interface ActionLinksProps {
+  readonly subject: "host" | "server";
+  readonly of: string;
+  /** As many as there is room for; the others are in the list beside each form. */
+  readonly most?: number;
+}
+
 /** Ways to do something with what is shown: each leads to a form that also shows the command. */
-export function ActionLinks({ subject, of }: { readonly subject: "host" | "server" | "finding"; readonly of: string }) {
+export function ActionLinks({ subject, of, most = 100 }: ActionLinksProps) {
   const { cluster } = useWindow();
   const actions = cluster.hello.value?.actions.filter((action) => action.subject === subject) ?? [];
   if (actions.length === 0) {
@@ -50,13 +57,20 @@ export function ActionLinks({ subject, of }: { readonly subject: "host" | "serve
   }
   return (
     <ul class="buttons" aria-label={`What can be done with this ${subject}`}>
-      {actions.map(({ name, label, fields, summary }) => (
+      {actions.slice(0, most).map(({ name, label, fields, summary }) => (
         <li key={name}>
           <a class="button" href={hashOf("try", name, { [fields[0]?.name ?? subject]: of })} title={summary}>
             {label}
           </a>
         </li>
       ))}
+      {actions.length > most && (
+        <li>
+          <a class="button" href={hashOf("try", actions[most]?.name, { [subject]: of })} aria-label={`More for ${of}`}>
+            More …
+          </a>
+        </li>
+      )}
     </ul>
   );
 }

@@ -23,7 +23,13 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
   const pairs = pairsOf(cluster.serversOfHost.get(name), guests?.guests ?? [], findings);
   const shown = brief ? pairs.slice(0, MOST_PAIRS) : pairs;
   const bars = barsOf(cluster.providersOfHost.get(name));
-  const zone = [host.zone, ...host.aggregates.filter((aggregate) => aggregate !== host.zone)].filter(Boolean);
+  const isWell = host.state === "up" && host.enabled;
+  const facts = [
+    host.zone,
+    ...host.aggregates.filter((aggregate) => aggregate !== host.zone),
+    host.release,
+    isWell ? host.reason : "",
+  ].filter(Boolean);
   return (
     <article class={`card${findings.length > 0 ? " card-wrong" : ""}`} aria-label={name}>
       <header class="card-head">
@@ -33,11 +39,8 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
         <HostState host={host} />
         <Heartbeat host={name} />
       </header>
-      <p class="card-facts">
-        {zone.join(" · ")}
-        {host.release === null ? "" : ` · ${host.release}`}
-      </p>
-      {host.reason !== "" && <p class="reason">{host.reason}</p>}
+      <p class="card-facts">{facts.join(" · ")}</p>
+      {!isWell && host.reason !== "" && <p class="reason">{host.reason}</p>}
       {host.faults.length > 0 && (
         <ul class="tags" aria-label="Faults that are set">
           {host.faults.map((fault) => (
@@ -60,7 +63,7 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
         </p>
       )}
       <Findings findings={othersOf(findings, pairs)} />
-      <ActionLinks subject="host" of={name} />
+      <ActionLinks subject="host" of={name} most={brief ? 3 : 100} />
     </article>
   );
 }

@@ -18,16 +18,18 @@ export function ServerActions({ actions }: { readonly actions: readonly ActionRo
             <RequestLink id={action.requestId} />
             {action.message !== null && <State shape="wrong" word={action.message} />}
           </h3>
-          {action.events.length > 0 && <Events events={action.events} />}
+          {action.events.length > 0 && (
+            <Events events={action.events} of={`${action.action}, ${fineTime(action.startedAt)}`} />
+          )}
         </li>
       ))}
     </ol>
   );
 }
 
-function Events({ events }: { readonly events: readonly EventRow[] }) {
+function Events({ events, of }: { readonly events: readonly EventRow[]; readonly of: string }) {
   return (
-    <Scroll label="Events">
+    <Scroll label={`Events of ${of}`}>
       <table class="grid">
         <thead>
           <tr>

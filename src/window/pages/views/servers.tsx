@@ -38,8 +38,8 @@ export function Servers() {
           {servers.value.length === 0 ? (
             <>
               There is no server yet.{" "}
-              {cluster.hello.value?.actions.some(({ name }) => name === "server-boot") === true ? (
-                <a href="#/try/server-boot">Boot one</a>
+              {cluster.hello.value?.actions.some(({ name }) => name === "create") === true ? (
+                <a href="#/try/create">Boot one</a>
               ) : (
                 <code>openstack server create</code>
               )}

@@ -35,7 +35,11 @@ export function Try() {
                 <section key={subject}>
                   <h2>{title}</h2>
                   {of.map(({ name, label }) => (
-                    <a key={name} href={hashOf("try", name)} aria-current={name === chosen.name ? "page" : undefined}>
+                    <a
+                      key={name}
+                      href={hashOf("try", name, subject === chosen.subject ? route.value.filter : {})}
+                      aria-current={name === chosen.name ? "page" : undefined}
+                    >
                       {label}
                     </a>
                   ))}

@@ -1,0 +1,55 @@
+import { effect } from "@preact/signals";
+import { describe, expect, it } from "vitest";
+import { Cluster } from "../../../../../src/window/pages/model/cluster.js";
+import { Feed } from "../../../../../src/window/pages/model/feed.js";
+import type { WindowMessage } from "../../../../../src/window/wire.js";
+
+function heartbeat(seq: number, at: number): WindowMessage {
+  return { seq, at, set: [{ kind: "heartbeat", key: "devstack1", value: at }], gone: [] };
+}
+
+/** Frames that come when the test says so, and a clock that each look moves on. */
+function fedCluster(msPerLook: number) {
+  const frames: (() => void)[] = [];
+  let now = 0;
+  const cluster = new Cluster();
+  const clock = () => {
+    now += msPerLook;
+    return now;
+  };
+  const feed = new Feed(cluster, { nextFrame: (call) => frames.push(call), clock });
+  return { cluster, feed, frames };
+}
+
+describe("the feed of a page", () => {
+  it("draws once for all that came between two frames", () => {
+    const { cluster, feed, frames } = fedCluster(0);
+    const drawn: (number | null | undefined)[] = [];
+    effect(() => {
+      drawn.push(cluster.tables.heartbeat.get("devstack1"));
+    });
+    for (let seq = 1; seq <= 300; seq++) {
+      feed.message(heartbeat(seq, seq));
+    }
+    expect(frames).toHaveLength(1);
+    frames.shift()?.();
+    expect(drawn).toEqual([undefined, 300]);
+    expect(frames).toHaveLength(0);
+  });
+
+  it("leaves to the next frame what takes too long, and keeps the order", () => {
+    const { cluster, feed, frames } = fedCluster(5);
+    for (let seq = 1; seq <= 1_000; seq++) {
+      feed.message(heartbeat(seq, seq));
+    }
+    feed.ready();
+    frames.shift()?.();
+    expect(cluster.ready.value).toBe(false);
+    expect(frames).toHaveLength(1);
+    while (frames.length > 0) {
+      frames.shift()?.();
+    }
+    expect(cluster.tables.heartbeat.get("devstack1")).toBe(1_000);
+    expect(cluster.ready.value).toBe(true);
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { barOf, barsOf } from "../../../../../src/window/pages/model/bars.js";
+import { commandsOf, missingOf } from "../../../../../src/window/pages/model/commands.js";
+import { othersOf, pairsOf } from "../../../../../src/window/pages/model/compare.js";
+import { isHostWanted } from "../../../../../src/window/pages/model/filters.js";
+import { age, amount } from "../../../../../src/window/pages/model/format.js";
+import { hashOf, routeOf } from "../../../../../src/window/pages/model/routes.js";
+import type { FindingRow, WindowAction } from "../../../../../src/window/wire.js";
+import { hostRow, providerRow, serverRow } from "../../../../window/support/generated-cluster.js";
+
+describe("bars", () => {
+  it("split what is used by who holds it, without what is reserved, times the ratio", () => {
+    const bar = barOf(
+      "MEMORY_MB",
+      [providerRow(3, 4).inventory.MEMORY_MB].filter((row) => row !== undefined),
+    );
+    expect(bar.capacity).toBe(32_256);
+    expect(bar.parts.map(({ type, amount: held }) => [type, held])).toEqual([
+      ["server", 2_048],
+      ["stale", 1_024],
+    ]);
+    expect(bar.parts[1]?.from).toBeCloseTo(bar.parts[0]?.width ?? 0);
+  });
+
+  it("stay within their frame when more is used than there is", () => {
+    const row = {
+      total: 1,
+      reserved: 0,
+      ratio: 1,
+      min: 1,
+      max: 1,
+      step: 1,
+      used: { server: 3, migration: 1, stale: 0 },
+    };
+    const bar = barOf("VCPU", [row]);
+    expect(bar.over).toBe(true);
+    expect(bar.parts.reduce((sum, { width }) => sum + width, 0)).toBeCloseTo(100);
+  });
+
+  it("show the classes of bare metal where there are no others", () => {
+    const row = {
+      total: 1,
+      reserved: 0,
+      ratio: 1,
+      min: 1,
+      max: 1,
+      step: 1,
+      used: { server: 0, migration: 0, stale: 0 },
+    };
+    const classes = (inventory: Record<string, typeof row>) => barsOf([{ inventory }]).map((bar) => bar.resourceClass);
+    expect(classes({ CUSTOM_BAREMETAL: row })).toEqual(["CUSTOM_BAREMETAL"]);
+    expect(classes({ DISK_GB: row, VCPU: row })).toEqual(["VCPU", "DISK_GB"]);
+  });
+});
+
+describe("servers and guests side by side", () => {
+  const server = serverRow(1, 0);
+  const finding: FindingRow = {
+    code: "stale-guest",
+    text: "it is on devstack2",
+    host: "h",
+    server: "gone",
+    consumer: null,
+    provider: null,
+    remedies: [],
+  };
+
+  it("pairs them by uuid, with what differs first and why", () => {
+    const guests = [
+      { uuid: server.uuid, name: "instance-1", state: "running" },
+      { uuid: "gone", name: "instance-2", state: "running" },
+    ];
+    const pairs = pairsOf([server], guests, [finding]);
+    expect(pairs.map(({ name, wrong }) => [name, wrong.length])).toEqual([
+      ["instance-2", 1],
+      [server.name, 0],
+    ]);
+    expect(pairs[1]).toMatchObject({ server, guest: guests[0] });
+    expect(othersOf([finding, { ...finding, server: null }], pairs)).toEqual([{ ...finding, server: null }]);
+  });
+});
+
+describe("filters of hosts", () => {
+  const filter = { text: "", state: "", aggregate: "", fault: "" } as const;
+
+  it("find by words, state, aggregate and fault", () => {
+    const dead = hostRow(3);
+    expect(isHostWanted(dead, false, { ...filter, text: "SIGNAL node004" })).toBe(true);
+    expect(isHostWanted(dead, false, { ...filter, text: "signal node005" })).toBe(false);
+    expect(isHostWanted(dead, false, { ...filter, state: "up" })).toBe(false);
+    expect(isHostWanted(dead, true, { ...filter, state: "differs" })).toBe(true);
+    expect(isHostWanted(hostRow(0), false, { ...filter, aggregate: "gold" })).toBe(true);
+    expect(isHostWanted(hostRow(2), false, { ...filter, fault: "driver.spawn" })).toBe(true);
+    expect(isHostWanted(hostRow(2), false, { ...filter, fault: "driver.destroy" })).toBe(false);
+  });
+});
+
+describe("addresses of views", () => {
+  it("lead back to where they were made, whatever the name", () => {
+    const name = "a/b?c#d %";
+    const route = routeOf(hashOf("hosts", name, { q: "x y&z", state: "" }));
+    expect(route).toEqual({ view: "hosts", of: name, filter: { q: "x y&z" } });
+  });
+
+  it("lead to the hosts when they make no sense", () => {
+    expect(routeOf("#/nowhere/x").view).toBe("hosts");
+    expect(routeOf("#/hosts/%E0%A4").of).toBe("%E0%A4");
+  });
+});
+
+describe("commands of actions", () => {
+  const action: WindowAction = {
+    name: "evacuate",
+    label: "Evacuate",
+    summary: "",
+    subject: "server",
+    destructive: false,
+    fields: [
+      { name: "server", label: "Server", type: "server", required: true },
+      { name: "dest", label: "To host", type: "host", required: false },
+    ],
+    commands: ["openstack server evacuate [--host {dest}] {server}"],
+  };
+
+  it("leave out what is empty, and quote what a shell would read otherwise", () => {
+    expect(commandsOf(action, {})).toEqual(["openstack server evacuate {server}"]);
+    expect(commandsOf(action, { server: "vm1", dest: "it's; rm" })).toEqual([
+      "openstack server evacuate --host 'it'\\''s; rm' vm1",
+    ]);
+    expect(missingOf(action, { dest: "devstack2" })).toBe("Server");
+  });
+});
+
+describe("figures", () => {
+  it("have the unit in which people read them", () => {
+    expect([age(59_000), age(600_000), age(3 * 3_600_000), age(72 * 3_600_000)]).toEqual([
+      "59 s",
+      "10 min",
+      "3 h",
+      "3 d",
+    ]);
+    expect([amount("MEMORY_MB", 2_560), amount("DISK_GB", 3), amount("VCPU", 1_500)]).toEqual([
+      "2.5 GiB",
+      "3 GiB",
+      "1,500",
+    ]);
+  });
+});

@@ -1,0 +1,51 @@
+import { effect } from "@preact/signals";
+import { describe, expect, it } from "vitest";
+import { Table } from "../../../../../src/window/pages/model/table.js";
+
+interface Row {
+  readonly host: string;
+}
+
+describe("a table of rows", () => {
+  it("tells who looks at a row of its changes, and of no others", () => {
+    const table = new Table<Row>();
+    const seen: (string | undefined)[] = [];
+    effect(() => {
+      seen.push(table.get("a")?.host);
+    });
+    table.set("b", { host: "h1" });
+    table.set("a", { host: "h1" });
+    table.delete("a");
+    table.delete("a");
+    expect(seen).toEqual([undefined, "h1", undefined]);
+  });
+
+  it("moves a row from group to group, and tells both", () => {
+    const table = new Table<Row>();
+    const byHost = table.groupBy(({ host }) => [host]);
+    const counts: string[] = [];
+    effect(() => {
+      counts.push(`${byHost.get("h1").length}/${byHost.get("h2").length}`);
+    });
+    table.set("a", { host: "h1" });
+    table.set("a", { host: "h2" });
+    table.set("b", { host: "h3" });
+    table.delete("a");
+    expect(counts.at(0)).toBe("0/0");
+    expect(counts).toContain("1/0");
+    expect(counts).toContain("0/1");
+    expect(counts.at(-1)).toBe("0/0");
+    expect(byHost.get("h3")).toEqual([{ host: "h3" }]);
+  });
+
+  it("shows old rows until all have been sent again, and then forgets those that were not", () => {
+    const table = new Table<Row>();
+    table.set("a", { host: "h1" });
+    table.set("b", { host: "h1" });
+    table.doubt();
+    table.set("b", { host: "h2" });
+    expect([...table.rows.keys()]).toEqual(["a", "b"]);
+    table.settle();
+    expect([...table.rows.keys()]).toEqual(["b"]);
+  });
+});
