@@ -105,7 +105,8 @@ describe("the window without a mouse", () => {
   it("keeps filters in the address, so that a link shows the same", async () => {
     await open("servers");
     await page.getByRole("searchbox", { name: /Filter servers/ }).fill("vm13");
-    expect(hashOf(page)).toBe("#/servers?q=vm13");
+    // The address follows with the next frame.
+    await page.waitForURL("**/#/servers?q=vm13");
     await page.reload();
     await page.getByRole("link", { name: "vm13" }).waitFor();
     expect(await page.getByRole("link", { name: /^vm/ }).count()).toBe(1);

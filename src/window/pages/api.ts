@@ -28,6 +28,7 @@ export async function enter(login: WindowLogin): Promise<boolean> {
   return answer.ok;
 }
 
+/** Ends the session, which the events say then. */
 export async function leave(secret: string): Promise<void> {
   await fetch("/window/session", { method: "DELETE", headers: { [SESSION_HEADER]: secret } });
 }

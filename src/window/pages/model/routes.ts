@@ -1,4 +1,4 @@
-export const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", "snapshots"] as const;
+const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", "snapshots"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** Where the page is: `#/hosts/devstack1?state=down`. */

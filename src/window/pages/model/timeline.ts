@@ -2,7 +2,7 @@ import type { ConsumerRow, ServerLife } from "../../wire.js";
 import { type Axis, axisOf } from "./axis.js";
 
 /** A stretch of a lane, in percent of the width. */
-export interface Stretch {
+interface Stretch {
   readonly from: number;
   readonly width: number;
   readonly label: string;

@@ -1,4 +1,5 @@
 import { useSignalEffect } from "@preact/signals";
+import { leave } from "../api.js";
 import { useWindow } from "../context.js";
 import { age, clockTime } from "../model/format.js";
 import { hashOf, type View } from "../model/routes.js";
@@ -44,9 +45,7 @@ export function Shell() {
       </a>
       <header class="top">
         <div class="brand">
-          <span class="brand-name" title={hello === null ? "" : `compute-cluster ${hello.version}`}>
-            {hello?.name ?? "Cluster"}
-          </span>
+          <span class="brand-name">{hello?.name ?? "Cluster"}</span>
           <Liveness />
         </div>
         <Nav />
@@ -55,6 +54,14 @@ export function Shell() {
       <main id="main" tabIndex={-1}>
         <Content key={`${view}/${of}`} />
       </main>
+      {hello !== null && (
+        <footer class="foot">
+          <span>compute-cluster {hello.version}</span>
+          <button type="button" onClick={() => void leave(hello.secret)}>
+            Sign out
+          </button>
+        </footer>
+      )}
     </>
   );
 }
