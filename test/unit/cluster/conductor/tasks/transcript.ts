@@ -26,7 +26,11 @@ export async function stepsOf(
   const onSent = (sent: Sent) => lines.push(lineOf(sent));
   const onMessage = (what: string, { host, method, params }: Cast) =>
     lines.push([`${what} ${method} of ${host}`, params]);
-  const stop = bench.store.onChange(() => {
+  const stop = bench.store.onChange(({ kind }) => {
+    if (kind === "action") {
+      // Events are told at the end.
+      return;
+    }
     lines.push(...records.changes());
     isOpen = bench.store.tasks.pending().some((each) => each.id === id);
   });
