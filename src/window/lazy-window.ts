@@ -1,15 +1,18 @@
 import type { Extension } from "../cluster/extension.js";
+import { madeOnce } from "../runtime/made-once.js";
 import type { ServiceRequest } from "../runtime/service.js";
 import type { Window } from "./window.js";
 
 /** Loads the window when it is asked for the first time: until then a control plane pays nothing for it. */
 export class LazyWindow implements Extension {
-  readonly #load: () => Promise<Window>;
-  #loading: Promise<Window> | undefined;
+  readonly #get: () => Promise<Window>;
   #window: Window | undefined;
 
   constructor(load: () => Promise<Window>) {
-    this.#load = load;
+    this.#get = madeOnce(async () => {
+      this.#window = await load();
+      return this.#window;
+    });
   }
 
   readonly services = { "/window": async (request: ServiceRequest) => (await this.#get()).serve(request) };
@@ -24,14 +27,6 @@ export class LazyWindow implements Extension {
 
   close(): void {
     this.#window?.close();
-  }
-
-  #get(): Promise<Window> {
-    this.#loading ??= this.#load().then((window) => {
-      this.#window = window;
-      return window;
-    });
-    return this.#loading;
   }
 }
 

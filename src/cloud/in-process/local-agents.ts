@@ -14,7 +14,7 @@ import type { ConductorConnection } from "../../conductor/port.js";
 import { createFaultDoors } from "../../faults/fault-doors.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { foldHosts } from "../../records/host-range.js";
-import type { LocalWorld } from "../../simulation/local/local-world.js";
+import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
 import type { HostState } from "../cluster.js";
 
 /** Where the agents find their cluster. */
@@ -75,8 +75,7 @@ export class LocalAgents {
       // A process ends with its only host.
       await this.killAll();
     }
-    this.#running ??= this.#open();
-    const running = await this.#running;
+    const running = await this.#opened();
     await Promise.race([running.hosts.add(hosts), running.killed]).catch(ignoreKill);
   }
 
@@ -125,9 +124,30 @@ export class LocalAgents {
     }
   }
 
+  /** One that could not be opened is gone for the next start. */
+  async #opened(): Promise<Running> {
+    const own = this.#running ?? this.#open();
+    this.#running = own;
+    try {
+      return await own;
+    } catch (error) {
+      this.#running = this.#running === own ? null : this.#running;
+      throw error;
+    }
+  }
+
   async #open(): Promise<Running> {
-    const { world, conductor, joinToken } = this.#place;
-    const own = world.spawn(this.#name);
+    const own = this.#place.world.spawn(this.#name);
+    try {
+      return await this.#openIn(own);
+    } catch (error) {
+      await own.kill();
+      throw error;
+    }
+  }
+
+  async #openIn(own: LocalProcess): Promise<Running> {
+    const { conductor, joinToken } = this.#place;
     const { runtime, skippable } = own;
     const { first } = this.#loaded;
     const { statePath } = first.compiled.config.defaults;

@@ -1,4 +1,4 @@
-import type { Registry } from "prom-client";
+import { madeOnce } from "../../runtime/made-once.js";
 import type { ServiceHandler, ServiceResponse } from "../../runtime/service.js";
 import { createMetricsRegistry, type MetricsSources } from "./control-plane-metrics.js";
 
@@ -7,17 +7,7 @@ import { createMetricsRegistry, type MetricsSources } from "./control-plane-metr
  * that the metrics are asked for.
  */
 export function metricsService(sources: MetricsSources): ServiceHandler {
-  let registry: Promise<Registry> | undefined;
-  const registryOf = async (): Promise<Registry> => {
-    registry ??= createMetricsRegistry(sources);
-    try {
-      return await registry;
-    } catch (error) {
-      // The next one who asks tries again.
-      registry = undefined;
-      throw error;
-    }
-  };
+  const registryOf = madeOnce(() => createMetricsRegistry(sources));
   return async ({ method, path }) => {
     if (path !== "" && path !== "/") {
       return plain(404, "the metrics are at /metrics\n");

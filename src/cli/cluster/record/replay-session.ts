@@ -2,6 +2,7 @@ import { parse } from "yaml";
 import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
 import { requestToken } from "../../../placement/access/identity-v3.js";
 import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
+import { madeOnce } from "../../../runtime/made-once.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 
 interface ReplayedRequest {
@@ -37,16 +38,16 @@ export async function openReplaySession(
     throw new NoSession(`${directory.root} has no cluster that runs`);
   }
   const { username, password } = clouds.clouds.devstack.auth;
-  const tokens = new Map<string, Promise<string | undefined>>();
+  const tokens = new Map<string, () => Promise<string | undefined>>();
   const login = async (project: string): Promise<string | undefined> => {
     const credentials = { kind: "password", user: { name: username, domain: DOMAIN }, password } as const;
     const scope = { kind: "project", name: project, domain: DOMAIN } as const;
     return (await requestToken(http, `${url}/identity/v3`, credentials, scope)).token;
   };
   const tokenFor = (project: string): Promise<string | undefined> => {
-    const known = tokens.get(project) ?? login(project);
+    const known = tokens.get(project) ?? madeOnce(() => login(project));
     tokens.set(project, known);
-    return known;
+    return known();
   };
 
   /** The administrator has no role in the project yet, or it has just been made. */
