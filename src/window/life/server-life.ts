@@ -25,20 +25,21 @@ export function serverLife(uuid: string, { store, consumers, seen, flavorName }:
   const migrations = store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
   const actions = store.actions.list(uuid).slice(0, MOST_ACTIONS).reverse();
   const fault = store.instances.fault(uuid);
+  const rows = actions.map(({ id, action, requestId, startTime, finishTime, message }) => ({
+    action,
+    requestId,
+    startedAt: startTime,
+    finishedAt: finishTime,
+    message,
+    events: store.actions.events(id).map(eventRow),
+  }));
   return {
     server: serverRow(instance, store),
     deletedAt: instance.deleted === 0 ? null : instance.deletedAt,
-    actions: actions.map(({ id, action, requestId, startTime, finishTime, message }) => ({
-      action,
-      requestId,
-      startedAt: startTime,
-      finishedAt: finishTime,
-      message,
-      events: store.actions.events(id).map(eventRow),
-    })),
+    actions: rows,
     migrations: migrations.map((migration) => migrationRow(migration, flavorName)),
     faults: fault === null ? [] : [{ at: fault.createdAt, message: fault.message, host: fault.host }],
-    hosts: staysOf(instance, migrations),
+    hosts: staysOf(instance, migrations, builtAt(instance, rows)),
     consumers: [uuid, ...migrations.map((migration) => migration.uuid)].flatMap(
       (consumer) => consumers?.read(consumer) ?? [],
     ),
@@ -67,13 +68,21 @@ function eventRow({ event, startTime, finishTime, result, host, details }: Insta
   return { event, startedAt: startTime, finishedAt: finishTime, result, host, details };
 }
 
+/** Its `launched_at` says when its latest host launched it. */
+function builtAt({ createdAt }: Instance, actions: ServerLife["actions"]): number {
+  const events = actions.find(({ action }) => action === "create")?.events ?? [];
+  return events.find(({ event, result }) => event === BUILD && result === "Success")?.finishedAt ?? createdAt;
+}
+
+const BUILD = "compute__do_build_and_run_instance";
+
 /** What has given a server to its destination for good. */
 const ARRIVED = ["confirmed", "completed", "done", "finished", "confirming"];
 
 /** Which host had the server when, as its moves tell: a move changes the host when its record is written last. */
-function staysOf(instance: Instance, migrations: readonly Migration[]): ServerLife["hosts"] {
+function staysOf(instance: Instance, migrations: readonly Migration[], builtAt: number): ServerLife["hosts"] {
   const stays: { host: string; from: number; to: number | null }[] = [];
-  let from = instance.launchedAt ?? instance.createdAt;
+  let from = builtAt;
   let host = migrations[0]?.sourceCompute ?? instance.host;
   const moves = migrations.filter(({ status, destCompute }) => ARRIVED.includes(status) && destCompute !== null);
   for (const { sourceCompute, destCompute, updatedAt, createdAt } of moves) {
