@@ -109,6 +109,7 @@ export class Shown {
         if (instance.host !== null) {
           this.homes.set(instance.uuid, instance.host);
         }
+        this.judgeHolding(instance.uuid);
         yield { kind: "server", key: instance.uuid, value: serverRow(instance, store) };
       }
       const last = page.at(-1);
@@ -193,6 +194,13 @@ export class Shown {
       this.seen.noteServer(row);
     }
     return row;
+  }
+
+  /** Finds out whether a server holds nothing; where Placement is elsewhere nobody knows. */
+  judgeHolding(server: string): void {
+    if (this.consumers !== undefined) {
+      this.#findings.judgeHolding(server, this.consumers.providersOf(server).length > 0);
+    }
   }
 
   /** Finds out whether a consumer holds something for nobody. @returns undefined: it holds nothing */

@@ -131,6 +131,7 @@ export class Watch {
     const before = this.shown.homes.get(uuid);
     this.feed.changed("server", uuid);
     this.#ownerChanged(uuid);
+    this.shown.judgeHolding(uuid);
     for (const each of new Set([host, before])) {
       if (each !== null && each !== undefined) {
         this.shown.guests.look(each);
@@ -150,6 +151,7 @@ export class Watch {
     }
     this.feed.changed("migration", migration.uuid);
     this.#ownerChanged(migration.uuid);
+    this.shown.judgeHolding(migration.instanceUuid);
     for (const host of [migration.sourceCompute, migration.destCompute]) {
       if (host !== null) {
         this.shown.guests.look(host);
@@ -183,6 +185,7 @@ export class Watch {
     }
     const owner = this.shown.consumers?.owner(uuid).server ?? null;
     const row = this.shown.judgeConsumer(uuid);
+    this.shown.judgeHolding(uuid);
     if (row !== undefined && row.server !== null) {
       this.shown.seen.noteConsumer(row.server, row);
     } else if (row === undefined) {

@@ -274,7 +274,7 @@ export interface GuestRow {
 }
 
 export interface FindingRow {
-  /** `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation` here; and the codes of `compute-cluster audit`. */
+  /** `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation`, `missing-allocation` here; and the codes of `compute-cluster audit`. */
   readonly code: string;
   readonly text: string;
   /** Where it is shown; null: it is not about one. */

@@ -86,6 +86,19 @@ export class Findings {
     ]);
   }
 
+  /** Says so when a server that nothing is being done to holds nothing, so that its room is given to others. */
+  judgeHolding(uuid: string, holds: boolean): void {
+    const server = holds ? null : this.#store.instances.get(uuid);
+    const subject = `holding ${uuid}`;
+    if (server === null || server.host === null || !this.#isAtRest(server, server.host)) {
+      this.replace(subject, []);
+      return;
+    }
+    const { displayName, vmState, host } = server;
+    const text = `server ${displayName}, ${vmState}, on ${host} holds nothing in Placement: others may be given its room`;
+    this.replace(subject, [[subject, { ...NOWHERE, code: "missing-allocation", text, host, server: uuid }]]);
+  }
+
   #guest(host: string, uuid: string, name: string): readonly Finding[] {
     const server = this.#store.instances.get(uuid);
     if (server?.host === host) {
@@ -111,12 +124,17 @@ export class Findings {
   }
 
   #server(host: string, server: Instance): readonly Finding[] {
-    const { uuid, displayName, vmState, taskState } = server;
-    if (!WITH_GUEST.includes(vmState) || taskState !== null || this.#moves(uuid, host).some(isMoving)) {
+    const { uuid, displayName, vmState } = server;
+    if (!this.#isAtRest(server, host)) {
       return [];
     }
     const text = `the records have server ${displayName}, ${vmState}, on ${host}, but its hypervisor has no such guest`;
     return [[`server ${uuid}`, { ...NOWHERE, code: "server-without-guest", text, host, server: uuid }]];
+  }
+
+  /** It has its guest, and nothing is being done to it. */
+  #isAtRest({ uuid, vmState, taskState }: Instance, host: string): boolean {
+    return WITH_GUEST.includes(vmState) && taskState === null && !this.#moves(uuid, host).some(isMoving);
   }
 
   #moves(instanceUuid: string, host: string): readonly Migration[] {

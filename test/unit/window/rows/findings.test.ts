@@ -95,3 +95,23 @@ it("what is held for nobody is said with what it is", () => {
   findings.judgeConsumer("c", undefined);
   expect(findings.all.size).toBe(0);
 });
+
+it("a server at rest that holds nothing is told of, one that something is done to or that has no host is not", () => {
+  const holding = (server: Partial<Instance>, holds = false) => {
+    servers = [anInstance({ uuid: "a", host: "one", ...active, ...server })];
+    findings.judgeHolding("a", holds);
+    return [...findings.all.values()].map(({ code, host, server }) => ({ code, host, server }));
+  };
+  const missing = [{ code: "missing-allocation", host: "one", server: "a" }];
+  expect(holding({})).toEqual(missing);
+  expect(holding({}, true)).toEqual([]);
+  expect(holding({ vmState: "stopped" })).toEqual(missing);
+  expect(holding({ taskState: "powering-on" })).toEqual([]);
+  expect(holding({ host: null, vmState: "shelved_offloaded" })).toEqual([]);
+  expect(holding({ vmState: "soft-delete" })).toEqual([]);
+  moves = [aMigration({ migrationType: "migration", status: "migrating" })];
+  expect(holding({})).toEqual([]);
+  servers = [];
+  findings.judgeHolding("a", false);
+  expect(findings.all.size).toBe(0);
+});

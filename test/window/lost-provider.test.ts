@@ -1,0 +1,50 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Person } from "./support/person.js";
+import { RealCluster } from "./support/real-cluster.js";
+import { Visits } from "./support/visits.js";
+
+/** An agent as it was years ago, which takes an Ironic that does not answer for one without nodes. */
+const OLD_ORDER = fileURLToPath(new URL("../../config/scenarios/lost-ironic-provider.conf", import.meta.url));
+
+/** Until passes that come every two seconds have been made, on a machine that has other things to do. */
+const PASSES = { timeout: 60_000 };
+
+describe("a bare-metal provider that is lost while Ironic is away", () => {
+  let cluster: RealCluster;
+  beforeAll(async () => {
+    cluster = await RealCluster.start("--hosts", "0", "--ironic", "1", "--config-file", OLD_ORDER);
+  });
+  afterAll(() => cluster.stop());
+  const visits = new Visits();
+
+  it("goes from the page with what its server holds, and comes back empty", async () => {
+    const person = new Person(await visits.page(), "lost-provider");
+    const { page } = person;
+    await person.enter(await cluster.link());
+    await person.goTo("Try it");
+    await page.getByRole("link", { name: "Boot a server" }).click();
+    expect(await person.send("Boot a server", { Name: "bm1", Flavor: "baremetal", Image: "cirros" })).toContain("Done");
+    await person.openServer("bm1");
+    await page.getByText("ACTIVE", { exact: true }).waitFor(PASSES);
+    await page.getByRole("row", { name: /^server \w+ .*CUSTOM_BAREMETAL/ }).waitFor();
+    await person.keep("deployed");
+
+    await person.choose("ironic1", "Set a fault");
+    expect(await person.send("Set a fault", { Fault: "ironic=refuse" })).toContain("Done");
+    await person.goTo("Placement");
+    await page.getByText("There is no provider").waitFor(PASSES);
+    await person.keep("lost");
+
+    await person.choose("ironic1", "Clear faults");
+    expect(await person.send("Clear faults")).toContain("Done");
+    await person.goTo("Placement");
+    await page.getByText("There is no provider").waitFor({ ...PASSES, state: "detached" });
+    await person.keep("back");
+    await person.openServer("bm1");
+    await page.getByText("ACTIVE", { exact: true }).waitFor();
+    await page.getByText("Nothing is held in Placement.").waitFor();
+    await page.getByText("holds nothing in Placement: others may be given its room").waitFor();
+    await person.keep("holds-nothing");
+  });
+});
