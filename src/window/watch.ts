@@ -123,6 +123,8 @@ export class Watch {
     if (node !== null) {
       this.feed.changed("host", node.host);
       this.feed.changed("provider", node.uuid);
+      // What its agent could not reach may be there again.
+      this.shown.guests.look(node.host);
     }
   }
 

@@ -45,6 +45,8 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
     await page.getByText("ACTIVE", { exact: true }).waitFor();
     await page.getByText("Nothing is held in Placement.").waitFor();
     await page.getByText("holds nothing in Placement: others may be given its room").waitFor();
+    // Ironic is back: its agent knows of the guest again.
+    await page.getByText("server without guest").waitFor({ ...PASSES, state: "detached" });
     await person.keep("holds-nothing");
   });
 });
