@@ -15,9 +15,15 @@ import type { TaskDeps } from "./task-deps.js";
 /**
  * Ends the moves that the dead host of an evacuation was in the middle of, as they end when they fail. Until the instance is
  * the destination's, it gets the source's half back; from then on it keeps the destination's. May be repeated.
+ * @param evacuation has claimed nothing yet, though its destination may be known, and be that of a move
  * @throws {AllocationMoveFailed} the source's half could not be given back
  */
-export async function endOvertakenMoves(deps: TaskDeps, instance: Instance, requestId: string): Promise<void> {
+export async function endOvertakenMoves(
+  deps: TaskDeps,
+  instance: Instance,
+  evacuation: Migration,
+  requestId: string,
+): Promise<void> {
   for (const migration of await unsettledMoves(deps, instance, requestId)) {
     const arrived = migration.sourceCompute !== instance.host;
     deps.logger.warn(`${migration.migrationType} ${migration.id} is ended: its instance is evacuated`, {
@@ -29,7 +35,7 @@ export async function endOvertakenMoves(deps: TaskDeps, instance: Instance, requ
     if (arrived) {
       await dropSource(deps, instance, migration, requestId);
     } else {
-      await takeSourceBack(deps, instance, migration, requestId);
+      await takeSourceBack(deps, instance, migration, evacuation, requestId);
     }
     deps.store.transaction(() => {
       deps.store.migrations.save(migration.id, { status: "error" });
@@ -84,9 +90,15 @@ async function dropSource(deps: TaskDeps, instance: Instance, migration: Migrati
 /** An agent that gives the move up may write at the same moment, which refuses one of the two. */
 const ATTEMPTS = 3;
 
-async function takeSourceBack(deps: TaskDeps, instance: Instance, migration: Migration, requestId: string) {
+async function takeSourceBack(
+  deps: TaskDeps,
+  instance: Instance,
+  migration: Migration,
+  overtakenBy: Migration,
+  requestId: string,
+) {
   const flavor = flavorsOf(instance, migration).after;
-  const move = { instance, migration, flavor, requestId, restarted: true, held: null };
+  const move = { instance, migration, overtakenBy, flavor, requestId, restarted: true, held: null };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (await restoreSourceHalf(deps, move)) {
       return;

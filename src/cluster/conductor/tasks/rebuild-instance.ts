@@ -41,9 +41,9 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, context: TaskContext)
   const event = { instanceUuid: instance.uuid, event: "rebuild_server", requestId: task.requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
-      await endOvertakenMoves(deps, instance, task.requestId);
+      await endOvertakenMoves(deps, instance, migration, task.requestId);
       if (context.restarted) {
-        await releaseUnfinishedClaims(deps, instance, task.requestId, migration);
+        await releaseUnfinishedClaims(deps, instance, task.requestId, [migration]);
       }
       // The end of a resize may have changed its flavor.
       const current = store.instances.get(instance.uuid) ?? instance;
@@ -199,7 +199,7 @@ function handOver(
  */
 async function giveBack(deps: TaskDeps, instance: Instance, requestId: string, migration: Migration): Promise<void> {
   try {
-    await releaseUnfinishedClaims(deps, instance, requestId, migration);
+    await releaseUnfinishedClaims(deps, instance, requestId, [migration]);
   } catch (error) {
     if (!(error instanceof PlacementError)) {
       throw error;

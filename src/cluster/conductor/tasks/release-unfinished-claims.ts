@@ -4,13 +4,13 @@ import type { TaskDeps } from "./task-deps.js";
 /**
  * Gives back what the instance holds on nodes that no record accounts for: a run that was killed, or whose claim went
  * unanswered, may have claimed there. Else the next claim would add to it.
- * @param failed a migration that goes nowhere: its destination accounts for nothing
+ * @param failed migrations that go nowhere, or have claimed nothing yet: their destinations account for nothing
  */
 export async function releaseUnfinishedClaims(
   deps: TaskDeps,
   instance: Instance,
   requestId: string,
-  failed?: Migration,
+  failed: readonly Migration[],
 ): Promise<void> {
   const { store, placement, logger } = deps;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
@@ -32,19 +32,17 @@ export async function releaseUnfinishedClaims(
 function accountedHosts(
   { store }: TaskDeps,
   { uuid, host }: Instance,
-  failed: Migration | undefined,
+  failed: readonly Migration[],
 ): ReadonlySet<string | null> {
   const migrations = store.migrations.byFilters({ instanceUuid: uuid });
+  const ids = new Set(failed.map(({ id }) => id));
   return new Set([
     host,
     ...migrations.flatMap(({ id, migrationType, status, sourceCompute, destCompute }) => {
       // A source that has come back leaves its own to a claim that was made there meanwhile (spec 3.1).
       const keepsSource = migrationType === "evacuation" && status !== "completed";
-      const underWay = id !== failed?.id && !FINAL_MIGRATION_STATUSES.includes(status);
-      return [
-        ...(underWay || keepsSource || id === failed?.id ? [sourceCompute] : []),
-        ...(underWay ? [destCompute] : []),
-      ];
+      const underWay = !ids.has(id) && !FINAL_MIGRATION_STATUSES.includes(status);
+      return [...(underWay || keepsSource || ids.has(id) ? [sourceCompute] : []), ...(underWay ? [destCompute] : [])];
     }),
   ]);
 }

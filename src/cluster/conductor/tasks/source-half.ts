@@ -15,6 +15,8 @@ export interface Move {
   /** The flavor that it moves to; the present one for all moves but a resize. */
   readonly flavor: Flavor;
   readonly requestId: string;
+  /** What ends it, and has claimed nothing yet; default: it ends by itself. */
+  readonly overtakenBy?: Migration;
   /** An earlier run of the flow may have claimed a destination. */
   readonly restarted: boolean;
   /** What {@link secureSourceHalf} answered; null before that. With `sum` alone the source's half is not the migration's. */
@@ -41,7 +43,7 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
     if (residues(store, instance, allocations).size === 0) {
       return "replace";
     }
-    await releaseUnfinishedClaims(deps, instance, requestId, migration);
+    await releaseUnfinishedClaims(deps, instance, requestId, [migration]);
     return "double";
   }
   if (moveStrategy(store) === "doubled") {
@@ -126,9 +128,10 @@ async function moveBack(
 }
 
 /** Gives back what an earlier run claimed, so that the instance itself holds the source's half only. */
-async function dropDestinations(deps: TaskDeps, { instance, migration, flavor, requestId }: Move): Promise<void> {
+async function dropDestinations(deps: TaskDeps, move: Move): Promise<void> {
+  const { instance, migration, overtakenBy, flavor, requestId } = move;
   await subtractSameHostClaim(deps, instance, flavor, requestId);
-  await releaseUnfinishedClaims(deps, instance, requestId, migration);
+  await releaseUnfinishedClaims(deps, instance, requestId, [migration, ...(overtakenBy ? [overtakenBy] : [])]);
 }
 
 /** `doubled` on one host: a single allocation has the amounts of both flavors (spec 6.0). */

@@ -26,7 +26,13 @@ async function overtaken(
   type: Migration["migrationType"],
   status: Migration["status"],
   options: { readonly arrived?: boolean; readonly version?: number; readonly changes?: InstanceChanges } = {},
-): Promise<Operated & { readonly move: Migration; readonly steps: () => ReturnType<typeof stepsOf> }> {
+): Promise<
+  Operated & {
+    readonly move: Migration;
+    readonly evacuation: Migration;
+    readonly steps: () => ReturnType<typeof stepsOf>;
+  }
+> {
   const { arrived = false, version = 73, changes } = options;
   const hosts = ["devstack1", "devstack2", "devstack3"];
   const world = await operated("rebuilding", { hosts, version });
@@ -49,7 +55,7 @@ async function overtaken(
   bench.store.services.update(bench.service(arrived ? "devstack1" : "devstack2").id, { disabled: true });
   const task = { kind: "rebuild_instance", ...head, migrationId: evacuation.id, host: "devstack3" } as const;
   const options_ = { forced: false, onSharedStorage: null, targetStopped: false };
-  return { ...world, move, steps: () => stepsOf(bench, { ...task, ...options_ }) };
+  return { ...world, move, evacuation, steps: () => stepsOf(bench, { ...task, ...options_ }) };
 }
 
 /** What is said to the hosts of the move, not to the destination of the evacuation. */
@@ -238,6 +244,22 @@ describe("6.7: a move that an evacuation overtakes", () => {
 
   it("doubled, not arrived: the destination's part is taken off", async () => {
     const { steps, bench, instance } = await overtaken("migration", "pre-migrating", { version: PIKE });
+    await steps();
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
+  });
+
+  it("doubled, not arrived, to the host that the evacuation goes to: the move's claim there is none of the evacuation's", async () => {
+    const { steps, bench, instance, move, evacuation } = await overtaken("resize", "pre-migrating", { version: PIKE });
+    const there = { destCompute: "devstack3", destNode: "devstack3", destComputeId: 3 };
+    bench.store.migrations.save(move.id, there);
+    bench.store.migrations.save(evacuation.id, { destCompute: "devstack3" });
+    const [source, destination] = ["devstack1", "devstack3"].map(
+      (host) => bench.store.computeNodes.byHost(host)[0]?.uuid,
+    );
+    const resources = { VCPU: 2, MEMORY_MB: 2048, DISK_GB: 20 };
+    const allocations = { [String(source)]: { resources: NEED }, [String(destination)]: { resources } };
+    const claim = { consumer: instance.uuid, projectId: "project", userId: "user", version: "1.36" };
+    await bench.placement.claimResources({ ...claim, request: { allocations }, held: "replace" });
     await steps();
     expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
   });

@@ -28,7 +28,7 @@ async function left(
   const { store, placement } = bench;
   const deps = { store, placement, logger: bench.placementBench.runtime.logger } as unknown as TaskDeps;
   bench.placementBench.mark();
-  await releaseUnfinishedClaims(deps, instance, REQUEST, failed);
+  await releaseUnfinishedClaims(deps, instance, REQUEST, failed ? [failed] : []);
   const ids = bench.placementBench.sent.map(({ headers }) => headers["x-openstack-request-id"]);
   expect(new Set(ids)).toEqual(new Set([REQUEST]));
   return Object.keys(await bench.held(instance.uuid)).sort();
