@@ -49,6 +49,8 @@ export class Person {
   async send(label: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     for (const [name, value] of Object.entries(fields)) {
       const field = this.page.locator("form.action").getByLabel(name);
+      // What kind of field it is can be told only once it is there.
+      await field.waitFor();
       if ((await field.and(this.page.locator("select")).count()) > 0) {
         const option = field.locator("option", { hasText: value });
         await option.waitFor({ state: "attached" });
