@@ -14,7 +14,7 @@ import { Turns } from "./turns.js";
 export interface ClusterPlacement {
   readonly http: HttpClient;
   readonly access: PlacementAccess;
-  /** Of the embedded one; undefined: it is elsewhere. */
+  /** The embedded Placement holds them; undefined: it is elsewhere. */
   readonly records: PlacementRecords | undefined;
   /** What is to be mounted; nothing when Placement is elsewhere. */
   readonly services: Readonly<Record<string, ServiceHandler>>;

@@ -9,7 +9,7 @@ import type { Store } from "./store/store.js";
 /** What the control plane shows to what is served beside it, in its own process. */
 export interface Inside {
   readonly store: Store;
-  /** Of the embedded Placement; undefined: it is elsewhere. */
+  /** The embedded Placement holds them; undefined: it is elsewhere. */
   readonly placement: PlacementRecords | undefined;
   readonly bus: AgentBus;
   /** The hosts and their processes, as `compute-cluster host list` has them. @param host null: all of them */

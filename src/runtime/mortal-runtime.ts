@@ -134,7 +134,7 @@ function mortalStream(stream: Stream, life: Life): Stream {
   };
 }
 
-/** Of classes, and not of closures, as what follows: a process may have thousands of lives. */
+/** This and the next doors are classes, since a process may have thousands of lives: closures would take a host some kilobytes. */
 class MortalFiles implements Files {
   readonly #files: Files;
   readonly #life: Life;

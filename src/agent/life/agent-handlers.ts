@@ -9,7 +9,7 @@ import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics } from "./g
 import { listGuests } from "./list-guests.js";
 import type { TaskTracker } from "./task-tracker.js";
 
-/** Whose agent is asked. */
+/** The agent that is asked. */
 interface Duty {
   readonly services: AgentServices;
   readonly tasks: TaskTracker;

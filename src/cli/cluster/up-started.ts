@@ -25,7 +25,7 @@ interface Started {
 
 interface StartedPlace {
   readonly supervisor: Supervisor;
-  /** Of its control plane. */
+  /** The address of the control plane. */
   readonly url: string;
   readonly kept: KeptHosts;
   readonly settings: ReadonlyMap<string, HostSetting>;

@@ -16,7 +16,7 @@ export class Sql {
   #depth = 0;
   /** How many of the nested transactions that are open have a savepoint; the others have written nothing. */
   #saved = 0;
-  /** Those that made one. One that wrote nothing before the first write of another inside it shares that one's. */
+  /** The levels that made a savepoint. A level that wrote nothing before the first write of a level inside it shares that one's. */
   readonly #savepoints: number[] = [];
   #afterCommit: (() => void)[] = [];
 

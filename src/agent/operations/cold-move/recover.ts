@@ -146,7 +146,7 @@ async function findStuckMoves(
     });
 }
 
-/** Of migrations under way: those that are confirmed now, and those whose instance says how they have ended. */
+/** Keeps the migrations under way that are being confirmed, and those whose instance says how they have ended. */
 async function findWithoutTask(
   { conductor }: AgentContext,
   migrations: readonly Migration[],
@@ -166,7 +166,7 @@ async function findWithoutTask(
   });
 }
 
-/** Of confirmed moves from this host: those whose instance has not lost the flavors of the move. */
+/** Keeps the confirmed moves from this host whose instance still has the flavors of the move. */
 async function findUnsettled(context: AgentContext, ended: readonly Migration[]): Promise<readonly Migration[]> {
   const { conductor } = context;
   if (ended.length === 0) {
