@@ -108,7 +108,7 @@ export async function startControlPlane(options: ControlPlaneOptions) {
 /** @param opened takes what is to be closed, also when a later step fails. */
 async function open(options: ControlPlaneOptions, opened: Opened) {
   const { runtime, digests, directory } = options;
-  const { clock, random, files } = runtime;
+  const { clock, random, files, modules } = runtime;
   const logger = runtime.logger;
   await ensureUsable(files, directory);
   const joinToken = await ensureJoinToken(files, random, directory);
@@ -217,6 +217,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     store,
     files,
     clock,
+    modules,
     downTime,
     tasksRunning: () => tasks.running,
     onRequest: watch.add,

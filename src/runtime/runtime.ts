@@ -2,6 +2,7 @@ import type { Clock } from "./clock.js";
 import type { Files } from "./files.js";
 import type { HttpClient } from "./http.js";
 import type { Logger } from "./logger.js";
+import type { Modules } from "./modules.js";
 import type { Processes } from "./processes.js";
 import type { Programs } from "./programs.js";
 import type { Random } from "./random.js";
@@ -22,6 +23,7 @@ export interface Runtime {
   readonly sockets: Sockets;
   readonly streams: Streams;
   readonly files: Files;
+  readonly modules: Modules;
   readonly processes: Processes;
   readonly programs: Programs;
   readonly logger: Logger;

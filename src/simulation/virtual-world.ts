@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers";
 import { setTimeout as realSleep } from "node:timers/promises";
 import type { LogFields } from "../runtime/logger.js";
+import type { Modules } from "../runtime/modules.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/timers.js";
 import { Interleaving } from "./interleaving.js";
@@ -9,6 +10,7 @@ import { VirtualFiles } from "./virtual-files.js";
 import { VirtualHttp } from "./virtual-http.js";
 import { type LogLevel, type LogRecord, VirtualLogger } from "./virtual-logger.js";
 import { VirtualMachine } from "./virtual-machine.js";
+import { LoadingModules } from "./virtual-modules.js";
 import { VirtualNetwork } from "./virtual-network.js";
 import { VirtualProcess } from "./virtual-process.js";
 import { VirtualPrograms } from "./virtual-programs.js";
@@ -35,7 +37,7 @@ export interface SpawnOptions {
   readonly machine?: VirtualMachine;
 }
 
-/** How many real milliseconds an idle world waits for real work (a module that loads) before it gives up. */
+/** How many real milliseconds an idle world waits for real work (a password that is hashed) before it gives up. */
 const PATIENCE = 10_000;
 
 /** A turn of the real event loop. That of `node:timers/promises` costs twice as much, and there is one for each event. */
@@ -55,6 +57,7 @@ export class VirtualWorld {
   readonly #seed: string;
   readonly #start: number;
   readonly #timeline = new Timeline();
+  readonly #modules = new LoadingModules();
   readonly #interleaving: Interleaving | null;
   readonly #incarnations = new Map<string, number>();
   #now: number;
@@ -110,6 +113,7 @@ export class VirtualWorld {
     return createProcessRuntime({
       world: this,
       process,
+      modules: this.#modules.of(process),
       seed: `${this.#seed}/${name}/${incarnation}`,
       monotonic: () => this.#now - this.#start,
     });
@@ -153,7 +157,7 @@ export class VirtualWorld {
       if (this.#timeline.size > 0 || waited >= PATIENCE) {
         throw new GoalNotReached(limit, this.#timeline.size);
       }
-      // Nothing is planned, but a module may still be loading, which takes real time.
+      // Nothing is planned, but a test may wait for something that takes real time.
       await realSleep(1);
     }
   }
@@ -168,6 +172,11 @@ export class VirtualWorld {
       // A turn of the real event loop lets every promise that is ready do its work before anything else happens.
       await nextTurn();
       while (!reached()) {
+        if (this.#modules.isLoading) {
+          await this.#modules.loaded();
+          await nextTurn();
+          continue;
+        }
         const event = this.#timeline.take(deadline);
         if (!event) {
           return false;
@@ -232,10 +241,11 @@ export interface VirtualRuntime extends Runtime {
 function createProcessRuntime(parts: {
   readonly world: VirtualWorld;
   readonly process: VirtualProcess;
+  readonly modules: Modules;
   readonly seed: string;
   readonly monotonic: () => number;
 }): VirtualRuntime {
-  const { world, process, seed, monotonic } = parts;
+  const { world, process, modules, seed, monotonic } = parts;
   const { machine } = process;
   const logs: LogRecord[] = [];
   const now = () => machine.timeOfDay(world.now, monotonic());
@@ -271,6 +281,7 @@ function createProcessRuntime(parts: {
     sockets: new VirtualSockets(process, world.network),
     streams: new VirtualStreams(process),
     files: new VirtualFiles(process, now),
+    modules,
     processes: {
       pid: process.pid,
       machine: machine.identity,

@@ -1,5 +1,4 @@
-import type { Files } from "../../runtime/files.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Runtime } from "../../runtime/runtime.js";
 import { ProviderConfigException } from "./errors.js";
 import type { ProviderConfig } from "./provider-config.js";
 
@@ -9,7 +8,7 @@ import type { ProviderConfig } from "./provider-config.js";
  */
 export async function loadProviderConfigs(
   folder: string,
-  doors: { readonly files: Files; readonly logger: Logger },
+  doors: Pick<Runtime, "files" | "modules" | "logger">,
 ): Promise<readonly ProviderConfig[]> {
   const loaded: ProviderConfig[] = [];
   const seen = new Map<string, string>();
@@ -19,7 +18,7 @@ export async function loadProviderConfigs(
     }
     const file = `${folder.replace(/\/$/, "")}/${name}`;
     // Few have such a file, and reading YAML is much to load.
-    const { parseProviderConfig } = await import("./parse-provider-config.js");
+    const { parseProviderConfig } = await doors.modules.load(() => import("./parse-provider-config.js"));
     for (const config of parseProviderConfig(file, await doors.files.read(file), doors.logger)) {
       const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;
       const first = seen.get(id);

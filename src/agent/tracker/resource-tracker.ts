@@ -20,8 +20,8 @@ import type { TrackerState } from "./tracker-state.js";
  */
 export async function createResourceTracker(context: AgentContext): Promise<ResourceTracker> {
   const options = trackerOptions(context.config);
-  const { files, logger } = context.runtime;
-  const configs = await loadProviderConfigs(options.providerConfigLocation, { files, logger });
+  const { logger } = context.runtime;
+  const configs = await loadProviderConfigs(options.providerConfigLocation, context.runtime);
   const tracker: TrackerState = {
     context,
     options,

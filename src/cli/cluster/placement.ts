@@ -5,6 +5,7 @@ import { Command, Option } from "commander";
 import { startPlacement } from "../../cluster/placement/standalone.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { nodeModules } from "../../runtime/node/node-modules.js";
 import { nodeRandom } from "../../runtime/node/node-random.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
 import { createLogger } from "../ui/create-logger.js";
@@ -72,6 +73,7 @@ async function serve({ host, port, database, configFile, ...options }: Placement
       random: nodeRandom(),
       logger,
       files: new NodeFiles(),
+      modules: nodeModules(),
       servers: new NodeServers(logger),
     },
   });

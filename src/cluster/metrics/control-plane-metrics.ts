@@ -3,6 +3,7 @@ import { isUp } from "../../conductor/liveness.js";
 import { VM_STATES } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/files.js";
+import type { Modules } from "../../runtime/modules.js";
 import type { RequestListener } from "../request-log/watched-requests.js";
 import type { Store } from "../store/store.js";
 import { requestMetrics } from "./request-metrics.js";
@@ -14,6 +15,7 @@ export interface MetricsSources {
   readonly store: Store;
   readonly files: Pick<Files, "stat">;
   readonly clock: Pick<Clock, "now">;
+  readonly modules: Modules;
   /** Milliseconds without a heartbeat after which a service is down. */
   readonly downTime: number;
   readonly tasksRunning: () => number;
@@ -23,7 +25,7 @@ export interface MetricsSources {
 
 /** The library is loaded only here: a control plane whose metrics nobody reads does without, and counts nothing. */
 export async function createMetricsRegistry(sources: MetricsSources): Promise<Registry> {
-  const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
+  const { Counter, Gauge, Histogram, Registry } = await sources.modules.load(() => import("prom-client"));
   const registry = new Registry();
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {

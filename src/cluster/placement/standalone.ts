@@ -25,7 +25,7 @@ export interface StandaloneOptions {
   readonly serverNames?: readonly string[];
   /** Writes a line for each request to the log. */
   readonly logRequests?: boolean;
-  readonly runtime: Pick<Runtime, "clock" | "random" | "logger" | "files" | "servers">;
+  readonly runtime: Pick<Runtime, "clock" | "random" | "logger" | "files" | "modules" | "servers">;
 }
 
 /**
@@ -92,7 +92,7 @@ async function close(listener: Listener, database: { close(): unknown } | undefi
 }
 
 async function readPolicy(
-  { files }: StandaloneOptions["runtime"],
+  { files, modules }: StandaloneOptions["runtime"],
   file: string | undefined,
   configFile: string | undefined,
 ): Promise<Readonly<Record<string, PolicyRule>>> {
@@ -105,6 +105,6 @@ async function readPolicy(
     return {};
   }
   // A parser for YAML is not worth its loading time where there is nothing to parse.
-  const { parse } = await import("yaml");
+  const { parse } = await modules.load(() => import("yaml"));
   return policyRules(parse(text));
 }

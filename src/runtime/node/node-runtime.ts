@@ -2,6 +2,7 @@ import type { Logger } from "../logger.js";
 import type { Runtime } from "../runtime.js";
 import { nodeClock } from "./node-clock.js";
 import { NodeFiles } from "./node-files.js";
+import { nodeModules } from "./node-modules.js";
 import { nodeProcesses } from "./node-processes.js";
 import { NodePrograms } from "./node-programs.js";
 import { nodeRandom } from "./node-random.js";
@@ -35,6 +36,7 @@ export function createNodeRuntime(options: NodeRuntimeOptions): Runtime {
     sockets: nodeSockets(logger, options.trusted),
     streams: nodeStreams(),
     files: new NodeFiles(),
+    modules: nodeModules(),
     processes: nodeProcesses(),
     programs: new NodePrograms(),
     logger,

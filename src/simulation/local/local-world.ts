@@ -123,6 +123,7 @@ export class LocalWorld {
       sockets: eitherSockets(new VirtualSockets(process, network), doors.sockets, isLocal),
       servers: this.#serversOf(process, random),
       files: countedFiles(doors.files, activity),
+      modules: { load: (load) => activity.during(() => doors.modules.load(load)) },
       processes: {
         ...doors.processes,
         pid: isSeen ? doors.processes.pid : PIDS + process.pid,

@@ -51,6 +51,23 @@ describe("virtual time", () => {
     await expect(timers.sleep(1, controller.signal)).rejects.toThrow("stop");
   });
 
+  it("stands still while a module is loaded, however long that takes, and goes on when it could not be", async () => {
+    const { modules, timers, clock, advance } = createVirtualRuntime();
+    const loaded: number[] = [];
+    const turns = async (count: number) => {
+      for (let turn = 0; turn < count; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    timers.after(10, () => {
+      void modules.load(() => turns(50)).then(() => loaded.push(clock.monotonic()));
+      void modules.load(() => Promise.reject(new Error("no such module"))).catch(() => loaded.push(-1));
+    });
+    timers.after(11, () => loaded.push(clock.monotonic()));
+    await advance(20);
+    expect(loaded).toEqual([-1, 10, 11]);
+  });
+
   it("runs until a promise settles, returning or throwing as it does", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     expect(await runUntil(timers.sleep(500).then(() => "done"))).toBe("done");

@@ -89,12 +89,20 @@ it("GET and HEAD are answered as Prometheus wants it, anything else refused", as
 
 it("what no service takes, and methods that nobody knows, make no series of their own", async () => {
   const { store } = controlPlane;
-  const { files, clock } = runtime;
+  const { files, clock, modules } = runtime;
   let hear: RequestListener = () => undefined;
   const onRequest = (listener: RequestListener) => {
     hear = listener;
   };
-  const registry = await createMetricsRegistry({ store, files, clock, downTime: 0, tasksRunning: () => 2, onRequest });
+  const registry = await createMetricsRegistry({
+    store,
+    files,
+    clock,
+    modules,
+    downTime: 0,
+    tasksRunning: () => 2,
+    onRequest,
+  });
   const request = { method: "BREW", path: "/coffee", query: "", headers: {}, body: "" };
   hear({ mount: "", request, response: { status: 404, headers: {}, body: "" }, milliseconds: null });
   const text = await registry.metrics();

@@ -5,13 +5,14 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 import { memoryStore } from "../store/support.js";
 
 it("metrics that could not be made are made for the next one who asks", async () => {
-  const { files, clock } = createVirtualRuntime();
+  const { files, clock, modules } = createVirtualRuntime();
   const { store } = await memoryStore();
   let asked = 0;
   const handle = metricsService({
     store,
     files,
     clock,
+    modules,
     downTime: 60_000,
     tasksRunning: () => 0,
     onRequest: () => {
