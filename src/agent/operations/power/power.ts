@@ -2,7 +2,7 @@ import { type Instance, type InstanceChanges, POWER_STATES, type TaskState } fro
 import type { DriverHost } from "../../../virt/driver-host.js";
 import { GuestNotFound } from "../../../virt/errors.js";
 import type { OperationServices } from "../contract.js";
-import { attempt } from "../flow/error-wrappers.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
 import { guestFlow } from "../flow/guest-flow.js";
 
 export const START_INSTANCE = guestFlow("start_instance", {
@@ -48,7 +48,7 @@ export const REBOOT_TASKS: readonly TaskState[] = [
   "reboot_started_hard",
 ];
 
-/** A reboot that fails and leaves no running guest sets the instance to error. */
+/** A reboot that fails and leaves no running guest sets the instance to error; one that leaves a running guest has done its work. */
 export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
   pending: async ({ services: { context }, instance: { uuid }, request: { type } }) => {
     const changes = { taskState: STAGES[type].pending };
@@ -61,17 +61,20 @@ export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
     await context.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
   },
   reboot: async ({ services, instance, request: { type } }) => {
-    const { conductor, driver, host } = services.context;
+    const { conductor, driver, host, runtime } = services.context;
     const { uuid } = instance;
     try {
       await driver.reboot(instance, type);
     } catch (error) {
-      if ((await driver.powerState(instance)) !== POWER_STATES.running) {
-        const expected = { expectedTaskState: [STAGES[type].started], expectedHost: host };
-        await attempt(services.context, uuid, "set the instance to error", () =>
-          conductor.call("instance_save", { uuid, changes: { vmState: "error" }, ...expected }),
-        );
+      if ((await driver.powerState(instance)) === POWER_STATES.running) {
+        runtime.logger.warn("a reboot failed, but the guest runs", { instance: uuid, err: error });
+        await addFault(services.context, uuid, error);
+        return;
       }
+      const expected = { expectedTaskState: [STAGES[type].started], expectedHost: host };
+      await attempt(services.context, uuid, "set the instance to error", () =>
+        conductor.call("instance_save", { uuid, changes: { vmState: "error" }, ...expected }),
+      );
       throw error;
     }
   },

@@ -92,11 +92,12 @@ describe("reboot, step by step", () => {
     expect(stage.did.slice(3)).toEqual([save({ vmState: "error" }, started), NO_TASK, FAULT]);
   });
 
-  test.each(REBOOTS)("%s fails, and the guest still runs: as it was", async (type) => {
-    const stage = new FlowStage({ instance: { taskState: "rebooting" } });
+  test.each(REBOOTS)("%s fails, but the guest runs: a fault, and active", async (type, _, started) => {
+    const stage = new FlowStage({ instance: { vmState: "paused", taskState: "rebooting_hard" } });
     stage.answers["driver.reboot"] = new Error("broken");
-    await stage.failure("reboot_instance", { type });
-    expect(stage.did.slice(3)).toEqual([NO_TASK, FAULT]);
+    await stage.run("reboot_instance", { type });
+    expect(stage.did.slice(3)).toEqual([FAULT, save({ vmState: "active", powerState: 1, taskState: null }, started)]);
+    expect(stage.events).toEqual(["compute_reboot_instance", "Success"]);
   });
 });
 
