@@ -57,6 +57,35 @@ for (const strategy of ["split", "doubled"] as const) {
   );
 }
 
+for (const strategy of ["split", "doubled"] as const) {
+  scenario(`6.3 Confirm ${strategy}: its half goes, too, when the server has been moved on meanwhile`, async (lab) => {
+    const move = await killedWhenConfirmed(lab, strategy);
+    await lab.start("devstack3", { operations: "real" });
+    const [d, x] = [move.d, nodeOf(lab, "devstack3")];
+    const next = lab.store.migrations.create({
+      instanceUuid: VM,
+      migrationType: "migration",
+      status: "finished",
+      changes: {
+        sourceCompute: d.host,
+        sourceNode: d.hypervisorHostname,
+        destCompute: x.host,
+        destNode: x.host,
+        destComputeId: x.id,
+      },
+    });
+    lab.store.instances.save(VM, { vmState: "resized", host: x.host, node: x.hypervisorHostname, computeId: x.id });
+    const [instance, migration] =
+      strategy === "split" ? [{ [x.uuid]: NEW }, { [d.uuid]: NEW }] : [{ [d.uuid]: NEW, [x.uuid]: NEW }, {}];
+    await lab.hold(VM, strategy === "split" ? instance : { [move.s.uuid]: OLD, ...instance });
+    await lab.hold(next.uuid, migration);
+    await lab.start("devstack1", { operations: "real" });
+    expect(await heldBy(move)).toEqual({ instance, migration: {} });
+    expect(await lab.held(next.uuid)).toEqual(migration);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "resized", oldFlavor: { id: 1 } });
+  });
+}
+
 scenario(
   '6.3 Confirm: a source that runs on, and was not told that "confirmed" is written, frees its half',
   async (lab) => {

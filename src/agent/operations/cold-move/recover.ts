@@ -4,7 +4,6 @@ import {
   type Instance,
   type Migration,
   type MigrationStatus,
-  type MigrationType,
   type TaskState,
 } from "../../../records/index.js";
 import { type AgentContext, hasQuirk, requestId as newRequestId } from "../../context.js";
@@ -12,13 +11,12 @@ import { callOf, forRequest } from "../call.js";
 import type { OperationServices, StuckMoveOptions } from "../contract.js";
 import { isLeaseLost } from "../flow/error-wrappers.js";
 import { type Move, revertToSource } from "../moves/move-allocations.js";
-import { CONFIRM_RESIZE, settleConfirmed } from "./confirm-resize.js";
+import { CONFIRM_RESIZE } from "./confirm-resize.js";
+import { COLD, findUnsettled, settleLeftover } from "./confirmed-moves.js";
 import { FINISH_RESIZE, finishFailed } from "./finish-resize.js";
 import { FINISH_REVERT_RESIZE } from "./finish-revert-resize.js";
 import { lookUpMove, type MoveProgress } from "./move-request.js";
 import { REVERT_RESIZE } from "./revert-resize.js";
-
-const COLD: readonly MigrationType[] = ["migration", "resize"];
 
 interface Resume {
   /** Null: whatever the instance is doing. */
@@ -46,7 +44,7 @@ const RESUMES: readonly Resume[] = [
   { task: null, idle: true, statuses: ["pre-migrating", "post-migrating"], side: "destination", run: noteEnd },
   { task: null, idle: true, statuses: ["pre-migrating", "migrating"], side: "source", run: noteEnd },
   { task: null, statuses: ["confirming"], side: "source", run: confirmAgain },
-  { task: null, statuses: ["confirmed"], side: "source", run: settleConfirmed },
+  { task: null, statuses: ["confirmed"], side: "source", run: settleLeftover },
 ];
 
 const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
@@ -90,9 +88,10 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
 
 /** Moves from or to this host at a step that this host, or the other, should go on from. */
 async function findStuckMoves(
-  { context, unsettled }: OperationServices,
+  services: OperationServices,
   { before, confirmed }: StuckMoveOptions,
 ): Promise<readonly StuckMove[]> {
+  const { context, unsettled } = services;
   const statuses: readonly MigrationStatus[] = confirmed ? [...UNDER_WAY, "confirmed"] : UNDER_WAY;
   const [instances, listed] = await Promise.all([
     context.conductor.call("instances_by_filters", { filters: { taskStates: TASKS, deleted: false } }),
@@ -119,7 +118,7 @@ async function findStuckMoves(
     const written = Math.max(writtenAt(migration), writtenAt(instance));
     moves.push({ migration, task: instance.taskState, requestId: instance.taskRequestId, written });
   }
-  for (const migration of await findUnsettled(context, ended)) {
+  for (const migration of await findUnsettled(services, ended)) {
     moves.push({ migration, task: null, requestId: null, written: writtenAt(migration) });
   }
   return moves
@@ -135,9 +134,6 @@ async function findStuckMoves(
         // Read again under the instance's lock: an operation here may just have ended.
         const now = await lookUpMove(services, request);
         if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) {
-          return;
-        }
-        if (now.migration.status === "confirmed" && !(await isUnsettled(context, now))) {
           return;
         }
         await found.run({ services, request, move: now });
@@ -164,31 +160,6 @@ async function findWithoutTask(
       migration.status === "confirming" || (instance !== undefined && endOf({ instance, migration }) !== undefined)
     );
   });
-}
-
-/** Keeps the confirmed moves from this host whose instance still has the flavors of the move. */
-async function findUnsettled(context: AgentContext, ended: readonly Migration[]): Promise<readonly Migration[]> {
-  const { conductor } = context;
-  if (ended.length === 0) {
-    return [];
-  }
-  const uuids = [...new Set(ended.map(({ instanceUuid }) => instanceUuid))];
-  const found: Migration[] = [];
-  for (const instance of await conductor.call("instances_by_filters", { filters: { uuids, deleted: false } })) {
-    const migration = ended.findLast(({ instanceUuid }) => instanceUuid === instance.uuid);
-    if (migration && (await isUnsettled(context, { instance, migration }))) {
-      found.push(migration);
-    }
-  }
-  return found;
-}
-
-/** The flavors go last of all (bug 1818914); those of a later move are its own. */
-async function isUnsettled(context: AgentContext, { instance, migration }: Move): Promise<boolean> {
-  if (instance.oldFlavor === null && instance.newFlavor === null) {
-    return false;
-  }
-  return (await latestMove(context, instance))?.id === migration.id;
 }
 
 function resumeOf(context: AgentContext, migration: Migration, task: TaskState | null): Resume | undefined {
