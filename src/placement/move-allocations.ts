@@ -10,23 +10,26 @@ import {
 import { deleteAllocation } from "./delete-allocation.js";
 import { AllocationMoveFailed } from "./errors.js";
 import { AGAIN, retryConflicts } from "./retries.js";
-import type { RequestContext } from "./types.js";
+import type { Allocations, RequestContext } from "./types.js";
 
 interface Handover {
   readonly source: string;
   readonly target: string;
   /** Providers whose part stays the source's. */
   readonly keep: ReadonlySet<string>;
+  /** Picks, of what the target holds, the providers whose part stays its own beside what it gets. */
+  readonly leave?: ((held: Allocations) => Promise<ReadonlySet<string>>) | undefined;
 }
 
 /** Hands what one consumer holds to another in one write (spec 5.6). */
 export async function moveAllocations(
   client: ClientContext,
-  { source, target, keep }: Handover,
+  handover: Handover,
   targetDeleted: (() => Promise<boolean>) | undefined,
   context: RequestContext,
 ): Promise<boolean> {
-  const moved = await retryConflicts(client, () => attempt(client, { source, target, keep }, context), context.signal);
+  const moved = await retryConflicts(client, () => attempt(client, handover, context), context.signal);
+  const { target } = handover;
   if (moved && targetDeleted && (await targetDeleted())) {
     client.logger.warn("the instance was deleted while allocations were moved to it: they are deleted again", {
       consumer: target,
@@ -38,7 +41,7 @@ export async function moveAllocations(
 
 async function attempt(
   client: ClientContext,
-  { source, target, keep }: Handover,
+  { source, target, keep, leave }: Handover,
   context: RequestContext,
 ): Promise<boolean | typeof AGAIN> {
   const from = await readConsumer(client.http, source, context);
@@ -49,12 +52,14 @@ async function attempt(
     // Moved already, by an earlier attempt whose answer was lost; or there was nothing to move.
     return !holdsNothing(to);
   }
+  const left = (await leave?.(to.allocations)) ?? new Set<string>();
+  const own = Object.fromEntries(Object.entries(to.allocations).filter(([provider]) => left.has(provider)));
   const answer = await client.http.post("/allocations", {
     ...context,
     version: CONSUMER_GENERATION_VERSION,
     body: {
       [source]: consumerToWire(rewriteOf(from, kept)),
-      [target]: consumerToWire({ ...rewriteOf(from, moved), consumerGeneration: to.consumerGeneration }),
+      [target]: consumerToWire({ ...rewriteOf(from, { ...own, ...moved }), consumerGeneration: to.consumerGeneration }),
     },
   });
   if (answer.ok) {

@@ -271,7 +271,7 @@ export class ReportClient {
    * *Safe.* Everything that `source` holds becomes `target`'s, whose own is overwritten; done already: true.
    * `targetDeleted` is asked after the move: true deletes the target's allocation again (bug 1848343, the OPT of
    * `resurrect-deleted-allocations`).
-   * `keep` names providers whose part stays the source's.
+   * `keep` names providers whose part stays the source's; `leave` those, of what the target holds, whose part stays the target's.
    * @throws AllocationMoveFailed on a consumer generation conflict, ConsumerAllocationRetrievalFailed
    */
   moveAllocations(
@@ -280,13 +280,15 @@ export class ReportClient {
     {
       targetDeleted,
       keep = new Set<string>(),
+      leave,
       ...context
     }: RequestContext & {
       readonly targetDeleted?: () => Promise<boolean>;
       readonly keep?: ReadonlySet<string>;
+      readonly leave?: (held: Allocations) => Promise<ReadonlySet<string>>;
     } = {},
   ): Promise<boolean | null> {
-    return this.#safe(() => moveAllocations(this.#client, { source, target, keep }, targetDeleted, context));
+    return this.#safe(() => moveAllocations(this.#client, { source, target, keep, leave }, targetDeleted, context));
   }
 
   // ── single providers ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AllocationMoveFailed } from "../../../src/placement/errors.js";
+import type { Allocations } from "../../../src/placement/types.js";
 import { refusal } from "./bench.js";
 import { CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
@@ -31,6 +32,14 @@ describe("moves and generations", () => {
       await claim(on(D));
       expect(await hosts.client.moveAllocations(M, I)).toBe(true);
       expect(await held(I)).toEqual({ [S]: FLAVOR });
+    });
+
+    it("V15 what the target is to keep stays its own, and is chosen by what it holds", async () => {
+      await claim(on(S), "double", M);
+      await claim(on(D, NFS));
+      const leave = async (holds: Allocations) => new Set(Object.keys(holds).filter((provider) => provider !== D));
+      expect(await hosts.client.moveAllocations(M, I, { leave })).toBe(true);
+      expect(await held(I)).toEqual({ [S]: FLAVOR, [NFS]: FLAVOR });
     });
 
     it("9.4 answer lost after commit: moved again it is recognised as done", async () => {

@@ -90,7 +90,11 @@ async function moveBack(
   context: RequestContext,
 ): Promise<boolean | null> {
   const resurrects = hasQuirk(services.context, "resurrect-deleted-allocations");
-  const options = resurrects ? context : { ...context, targetDeleted: () => isDeleted(services, instance.uuid) };
+  const options = {
+    ...context,
+    ...(resurrects ? {} : { targetDeleted: () => isDeleted(services, instance.uuid) }),
+    leave: (held: Allocations) => residues(services, instance, held),
+  };
   try {
     return await services.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
   } catch (error) {
@@ -104,6 +108,26 @@ async function moveBack(
     });
     return false;
   }
+}
+
+/** Picks the held nodes that the instance was evacuated from, and whose hosts have not cleaned up since: they do that themselves. */
+async function residues(
+  { context: { conductor } }: AllocationServices,
+  { uuid: instanceUuid, host }: Instance,
+  held: Allocations,
+): Promise<ReadonlySet<string>> {
+  const evacuations = await conductor.call("migrations_by_filters", {
+    filters: { instanceUuid, migrationTypes: ["evacuation"], statuses: ["done"] },
+  });
+  const found = new Set<string>();
+  for (const source of new Set(evacuations.map(({ sourceCompute }) => sourceCompute))) {
+    if (source !== null && source !== host) {
+      for (const node of await conductor.call("compute_nodes_by_host", { host: source })) {
+        found.add(node.uuid);
+      }
+    }
+  }
+  return new Set(Object.keys(held).filter((provider) => found.has(provider)));
 }
 
 /**

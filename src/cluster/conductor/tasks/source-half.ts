@@ -113,12 +113,13 @@ export async function restoreSourceHalf(deps: TaskDeps, move: Move): Promise<boo
 
 /** False: another writer changed the instance's allocations meanwhile; perhaps its delete. */
 async function moveBack(
-  { placement }: TaskDeps,
+  { placement, store }: TaskDeps,
   { instance, migration, requestId }: Move,
   targetDeleted: () => Promise<boolean>,
 ): Promise<boolean | null> {
+  const leave = async (held: Allocations) => residues(store, instance, held);
   try {
-    return await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted });
+    return await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted, leave });
   } catch (error) {
     if (!(error instanceof AllocationMoveFailed)) {
       throw error;

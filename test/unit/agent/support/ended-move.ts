@@ -11,6 +11,12 @@ export const NEW_AMOUNTS = { VCPU: 2, MEMORY_MB: 1024, DISK_GB: 1 };
 export const SUM = { VCPU: 3, MEMORY_MB: 1536, DISK_GB: 2 };
 export const CONTEXT = { requestId: "req-move" };
 
+interface MigrationFilters {
+  readonly instanceUuid?: string;
+  readonly migrationTypes?: readonly Migration["migrationType"][];
+  readonly statuses?: readonly Migration["status"][];
+}
+
 export type Held = Readonly<Record<string, ResourceAmounts>>;
 
 export interface Case {
@@ -54,9 +60,12 @@ export function endedMove(
         ...nodes.filter((each) => each.host === host),
       ];
     },
-    migrations_by_filters: ({ filters }: { filters: { instanceUuid?: string } }) =>
+    migrations_by_filters: ({ filters }: { filters: MigrationFilters }) =>
       [ofMove, ...others.map((other) => aMigration({ instanceUuid: I, migrationType: "evacuation", ...other }))].filter(
-        ({ instanceUuid }) => filters.instanceUuid === undefined || instanceUuid === filters.instanceUuid,
+        ({ instanceUuid, migrationType, status }) =>
+          instanceUuid === (filters.instanceUuid ?? instanceUuid) &&
+          (filters.migrationTypes ?? [migrationType]).includes(migrationType) &&
+          (filters.statuses ?? [status]).includes(status),
       ),
   };
   const services = {

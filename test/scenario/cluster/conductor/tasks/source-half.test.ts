@@ -35,6 +35,15 @@ describe("6.0: the source's half of a move", () => {
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack0: NEED, devstack2: NEED }]);
   });
 
+  it("and stays the instance's when the move comes to nothing (V15)", async () => {
+    const world = await operated("resize_prep", { hosts: ["devstack1", "devstack0"] });
+    migrationOf(world, "evacuation", "done", { sourceCompute: "devstack0", sourceNode: "devstack0" });
+    await holds(world, world.instance.uuid, "devstack0", "devstack1");
+    world.bench.store.services.update(world.bench.service("devstack0").id, { forcedDown: true });
+    await stepsOf(world.bench, taskOf(world));
+    expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack0: NEED, devstack1: NEED });
+  });
+
   it("Placement refuses to move the source's half: NoValidHost in Nova's words, nothing is scheduled", async () => {
     const world = await operated("resize_prep");
     const full = refusal(409, "placement.undefined_code", "Unable to allocate inventory");

@@ -65,7 +65,12 @@ describe('6.3 "Revert", on the source', () => {
           { instance: VM(), migration: MOVE(), changes: HOME, expectedTaskState: ["resize_reverting"] },
         ],
         ["placement.getAllocationsForConsumer", "move", { requestId: REQUEST }],
-        ["placement.moveAllocations", "move", "vm", { requestId: REQUEST, targetDeleted: expect.any(Function) }],
+        [
+          "placement.moveAllocations",
+          "move",
+          "vm",
+          { requestId: REQUEST, targetDeleted: expect.any(Function), leave: expect.any(Function) },
+        ],
         ["placement.getAllocationsForConsumer", "vm", { requestId: REQUEST }],
         [
           "driver.finishRevertMigration",

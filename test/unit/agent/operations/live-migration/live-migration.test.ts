@@ -176,7 +176,12 @@ describe("6.5 rows 6 and 7, an end without the guest's leaving", () => {
       expect(await migrateLive(stage, recovers(how))).toBeNull();
       expect(since(stage, "driver.liveMigration")).toEqual([
         ["placement.getAllocationsForConsumer", "move", { requestId: REQUEST }],
-        ["placement.moveAllocations", "move", "vm", { requestId: REQUEST, targetDeleted: expect.any(Function) }],
+        [
+          "placement.moveAllocations",
+          "move",
+          "vm",
+          { requestId: REQUEST, targetDeleted: expect.any(Function), leave: expect.any(Function) },
+        ],
         ["driver.rollbackLiveMigrationAtSource", VM(), OPTIONS],
         CLEAN(true),
         ends(how),

@@ -12,7 +12,7 @@ import { AllocationMoveFailed, AllocationUpdateFailed } from "../../../../../src
 import type { Migration } from "../../../../../src/records/index.js";
 import { aComputeNode, aMigration, anInstance } from "../../../../fixtures/records.js";
 import { inventoryOf } from "../../../placement/bench.js";
-import { CHILD, CONSUMER_CONFLICT, D, I, M, NAMES, S, twoHosts } from "../../../placement/two-hosts.js";
+import { CHILD, CONSUMER_CONFLICT, D, I, M, NAMES, NFS, S, twoHosts } from "../../../placement/two-hosts.js";
 import {
   type Case,
   CONTEXT,
@@ -56,6 +56,21 @@ describe("split: the migration's consumer holds the source's half", () => {
     expect(ids()).toEqual(new Set(["req-move"]));
     expect(await both()).toEqual({ instance: { [S]: OLD_AMOUNTS }, migration: {} });
   });
+
+  test.each([
+    ["done", { [S]: OLD_AMOUNTS, [D]: OLD_AMOUNTS }],
+    ["completed", { [S]: OLD_AMOUNTS }],
+  ] as const)(
+    "V15 what it keeps on a host that it was evacuated from, which is %s, is that host's to take",
+    async (status, held) => {
+      await hold(M, { [S]: OLD_AMOUNTS });
+      await hold(I, { [D]: OLD_AMOUNTS, [NFS]: NEW_AMOUNTS });
+      const others = [{ sourceCompute: "devstack2", destCompute: "devstack1", status }];
+      const { services, move } = setUp({ others, migration: { destCompute: "devstack3", destNode: "devstack3" } });
+      await revertToSource(services, move, CONTEXT);
+      expect(await both()).toEqual({ instance: held, migration: {} });
+    },
+  );
 
   test.each([
     ["has no row any more", () => null],
