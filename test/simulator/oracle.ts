@@ -47,7 +47,10 @@ export async function judgeAtRest(
       ...wrongStates(snapshot, { powerLoss, confirms: confirmWindow > 0, reset }),
     ]),
     ...breaches("guests are where they belong", wrongGuests(snapshot, { powerLoss, reset })),
-    ...breaches("allocations are right", wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled })),
+    ...breaches(
+      "allocations are right",
+      wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled, nodesLeft: journal.nodesLeft }),
+    ),
     ...breaches("providers are there", wrongProviders(snapshot, hosts)),
     ...breaches("nodes of Ironic are there", wrongNodes(snapshot, cluster.nodes)),
     ...breaches("trackers count right", wrongUsage(snapshot)),

@@ -40,7 +40,11 @@ export async function resetState(stage: Stage): Promise<void> {
   const server = choose(stage, idle);
   if (server !== undefined) {
     const state = String(server.status) === "ERROR" ? "active" : "error";
-    await actOn(stage, "reset state", String(server.id), { "os-resetState": { state } });
+    const id = String(server.id);
+    if ((await actOn(stage, "reset state", id, { "os-resetState": { state } })) === 202) {
+      // It may have been in error because its delete had failed.
+      stage.journal.deleted.delete(id);
+    }
   }
 }
 

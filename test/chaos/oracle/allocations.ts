@@ -6,16 +6,19 @@ import type { Amounts, Snapshot } from "./snapshot.js";
 
 /**
  * Each consumer holds what spec 6 says for a server at rest, and nobody else holds anything. `doubled`: while a nova-compute of
- * Pike is known, a resized server holds both halves itself (spec 6.0).
+ * Pike is known, a resized server holds both halves itself (spec 6.0). `nodesLeft`: when nodes of Ironic have left it last.
  */
 export function wrongAllocations(
   { store, held, now }: Snapshot,
-  { doubled = false }: { readonly doubled?: boolean } = {},
+  {
+    doubled = false,
+    nodesLeft = new Map(),
+  }: { readonly doubled?: boolean; readonly nodesLeft?: ReadonlyMap<string, number> } = {},
 ): Violation[] {
   const expected = new Map<string, { readonly of: Instance; readonly what: string }>();
   for (const instance of store.instances.list({ deleted: false })) {
     const { uuid, host, node, flavor, oldFlavor, vmState } = instance;
-    const own = half(store, host, node, flavor);
+    const own = half(store, isMetal(flavor) ? hostOf(store, node, host) : host, node, flavor);
     const moves =
       vmState === "resized" ? store.migrations.byFilters({ instanceUuid: uuid, statuses: ["finished"] }) : [];
     let holds = own;
@@ -35,7 +38,7 @@ export function wrongAllocations(
     if (found === (wanted?.what ?? "{}") || (wanted && isUnfinishedBuild(wanted.of, held.get(consumer)))) {
       return [];
     }
-    if (wanted && found === "{}" && hasLostItsNode(store, wanted.of)) {
+    if (wanted && found === "{}" && hasLostItsNode(store, wanted.of, nodesLeft)) {
       return [];
     }
     const migration = store.migrations.getByUuid(consumer);
@@ -64,9 +67,16 @@ function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amo
  * A build that was interrupted before Ironic knew of it: the node was free, and could leave Ironic. Its provider went, with all that
  * was held there (spec 5.8); when it is back it may be another host's.
  */
-function hasLostItsNode(store: Snapshot["store"], { vmState, host, node, launchedAt, flavor }: Instance): boolean {
+function hasLostItsNode(
+  store: Snapshot["store"],
+  { vmState, host, node, launchedAt, createdAt, flavor }: Instance,
+  nodesLeft: ReadonlyMap<string, number>,
+): boolean {
   const neverBuilt = isMetal(flavor) && vmState === "error" && launchedAt === null;
-  return neverBuilt && host !== null && node !== null && store.computeNodes.getByHostAndNode(host, node) === null;
+  if (!neverBuilt || host === null || node === null) {
+    return false;
+  }
+  return store.computeNodes.getByHostAndNode(host, node) === null || (nodesLeft.get(node) ?? 0) > createdAt;
 }
 
 /**
@@ -117,6 +127,12 @@ export function wrongUsage({ store }: Snapshot): Violation[] {
         ? []
         : [{ subject: `usage of ${host}`, what: `${host} uses ${found}, expected ${expected}` }];
     });
+}
+
+/** A node of Ironic may be another host's by now than its server, which no host takes over that was never built on it. */
+function hostOf(store: Snapshot["store"], node: string | null, host: string | null): string | null {
+  const found = store.computeNodes.list().find(({ hypervisorHostname }) => hypervisorHostname === node);
+  return found?.host ?? host;
 }
 
 function half(

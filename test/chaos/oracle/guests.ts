@@ -47,14 +47,23 @@ export function wrongGuests(
  */
 function powersOf(
   store: Snapshot["store"],
-  { uuid, vmState }: Instance,
+  { uuid, vmState, host }: Instance,
   expected: typeof POWER,
 ): (typeof POWER)[VmState] {
   const deeds = store.actions.list(uuid).filter(({ action }) => !KEEPS_POWER.test(action));
   const settled = deeds.findIndex(({ message }) => message !== "Error");
   const left = (settled === -1 ? deeds : deeds.slice(0, settled)).map(({ action }) => LEFT[action]);
   const powers = expected[vmState];
+  if (isKeptOff(store, uuid, host)) {
+    left.push(shutdown);
+  }
   return powers && [...powers, ...(UNHEEDED[vmState] ?? []).filter((power) => left.includes(power))];
+}
+
+/** Its host has stopped the guest for an evacuation that then came to nothing (spec 3.3 GAP-c). */
+function isKeptOff({ migrations }: Snapshot["store"], instanceUuid: string, host: string | null): boolean {
+  const from = { instanceUuid, migrationTypes: ["evacuation"], statuses: ["failed", "error"] } as const;
+  return host !== null && migrations.byFilters({ ...from, sourceCompute: host }).length > 0;
 }
 
 const KEEPS_POWER =

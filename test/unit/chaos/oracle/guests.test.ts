@@ -8,6 +8,21 @@ const { running, paused, shutdown, suspended } = POWER_STATES;
 const STATES = { [running]: "running", [paused]: "paused", [shutdown]: "shutoff", [suspended]: "suspended" } as const;
 
 test.each([
+  ["rescued", "failed", 0],
+  ["active", "failed", 1],
+  ["rescued", "done", 1],
+] as const)("%s, and off since an evacuation that is %s now: %i wrong", async (vmState, status, wrong) => {
+  const { store } = await memoryStore();
+  const { host, hypervisorHostname: node, id: computeId } = addNode(store, addService(store));
+  addInstance(store, SERVER, { host, node, computeId, vmState, powerState: shutdown });
+  const changes = { sourceCompute: host, sourceNode: node };
+  store.migrations.create({ instanceUuid: SERVER, migrationType: "evacuation", status, changes });
+  const guest = { host, uuid: SERVER, state: "shutoff", power: shutdown, leftBehind: false } as const;
+  const found = wrongGuests({ store, now: 0, guests: [guest], held: new Map(), providers: new Map() });
+  expect(found).toHaveLength(wrong);
+});
+
+test.each([
   ["suspended", shutdown, "suspend, shelve!", "right"],
   ["suspended", shutdown, "suspend, shelve", "wrong"],
   ["suspended", shutdown, "shelve!, suspend", "wrong"],
