@@ -60,6 +60,11 @@ export async function openHypervisor(
   hostname: string,
   { files, timers, random }: HypervisorDoors,
 ): Promise<HypervisorIdentity> {
+  // Most are there; to try to make one costs a file that is written for nothing.
+  const known = await files.readIfPresent(folder.identityFile);
+  if (known) {
+    return parseIdentity(known, folder.identityFile);
+  }
   const identity = { hostname, uuid: random.uuid() };
   const text = `${JSON.stringify(identity, null, 2)}\n`;
   try {

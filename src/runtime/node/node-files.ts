@@ -1,21 +1,19 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { appendFile, type FileHandle, open, rm } from "node:fs/promises";
+import { appendFile, type FileHandle, open, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { FileFailure, type FileStat, type Files } from "../files.js";
 import type { Bytes } from "../transfers.js";
+import { codeOf } from "./file-codes.js";
+import { QuickChanges } from "./quick-changes.js";
 import { QuickLooks } from "./quick-looks.js";
+import { QuickTurns } from "./quick-turns.js";
 
 // Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
-const link = promisify(fs.link);
-const mkdir = promisify(fs.mkdir);
 const readdir = promisify(fs.readdir);
 const readFile = promisify(fs.readFile);
-const rename = promisify(fs.rename);
 const stat = promisify(fs.stat);
-const unlink = promisify(fs.unlink);
-const writeFile = promisify(fs.writeFile);
 
 /** Names of files that {@link NodeFiles} has not finished; a killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
@@ -31,11 +29,15 @@ const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {
   readonly #onDisk: boolean;
-  readonly #quick = new QuickLooks();
+  readonly #quick: QuickLooks;
+  readonly #change: QuickChanges;
 
   /** @param options `onDisk`: what is written outlives a loss of power, as {@link Files} says; false: only this process */
   constructor({ onDisk = true }: { readonly onDisk?: boolean } = {}) {
     this.#onDisk = onDisk;
+    const turns = new QuickTurns();
+    this.#quick = new QuickLooks(turns);
+    this.#change = new QuickChanges(turns);
   }
 
   async read(path: string): Promise<string> {
@@ -54,16 +56,16 @@ export class NodeFiles implements Files {
   ): Promise<void> {
     await attempt(path, "write", () =>
       unseen
-        ? writeFile(path, text, { mode, flush: this.#onDisk })
-        : this.#written(path, text, mode, (unfinished) => rename(unfinished, path)),
+        ? this.#change.write(path, text, { mode, flag: "w", flush: this.#onDisk })
+        : this.#written(path, text, mode, (unfinished) => this.#change.rename(unfinished, path)),
     );
   }
 
   async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
     await attempt(path, "create", () =>
       this.#written(path, text, options?.mode ?? 0o644, async (unfinished) => {
-        await nameUnlessTaken(unfinished, path, text);
-        await unlink(unfinished);
+        await this.#nameUnlessTaken(unfinished, path, text);
+        await this.#change.unlink(unfinished);
       }),
     );
   }
@@ -80,7 +82,7 @@ export class NodeFiles implements Files {
   ): Promise<number> {
     signal?.throwIfAborted();
     const unfinished = besides(path);
-    const handle = await attempt(path, "write", () => inFolder(path, () => open(unfinished, "wx", mode)));
+    const handle = await attempt(path, "write", () => this.#inFolder(path, () => open(unfinished, "wx", mode)));
     let written = 0;
     try {
       try {
@@ -96,41 +98,32 @@ export class NodeFiles implements Files {
       } finally {
         await handle.close();
       }
-      await attempt(path, "write", () => rename(unfinished, path));
+      await attempt(path, "write", () => this.#change.rename(unfinished, path));
     } catch (error) {
-      await rm(unfinished, { force: true });
+      await this.#removeAll(unfinished);
       throw error;
     }
     return written;
   }
 
   async append(path: string, text: string): Promise<void> {
-    await attempt(path, "append", () => inFolder(path, () => appendFile(path, text)));
+    await attempt(path, "append", () => this.#inFolder(path, () => appendFile(path, text)));
   }
 
   async truncate(path: string, bytes: number): Promise<void> {
-    await attempt(path, "truncate", () =>
-      inFolder(path, async () => {
-        const handle = await open(path, "a");
-        try {
-          await handle.truncate(bytes);
-        } finally {
-          await handle.close();
-        }
-      }),
-    );
+    await attempt(path, "truncate", () => this.#inFolder(path, () => this.#change.truncate(path, bytes)));
   }
 
   async rename(from: string, to: string): Promise<void> {
-    await attempt(from, "rename", () => rename(from, to));
+    await attempt(from, "rename", () => this.#change.rename(from, to));
   }
 
   async remove(path: string): Promise<void> {
-    await attempt(path, "remove", () => removeAll(path));
+    await attempt(path, "remove", () => this.#removeAll(path));
   }
 
   async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
-    await attempt(path, "make folder", () => makeFolders(path, options?.mode ?? 0o755));
+    await attempt(path, "make folder", () => this.#makeFolder(path, options?.mode ?? 0o755));
   }
 
   async list(path: string): Promise<string[]> {
@@ -184,36 +177,62 @@ export class NodeFiles implements Files {
   async #written(path: string, text: string, mode: number, name: (unfinished: string) => Promise<void>): Promise<void> {
     const unfinished = besides(path);
     try {
-      await inFolder(path, () => writeFile(unfinished, text, { mode, flag: "wx", flush: this.#onDisk }));
+      const how = { mode, flag: "wx", flush: this.#onDisk } as const;
+      await this.#inFolder(path, () => this.#change.write(unfinished, text, how));
       await name(unfinished);
     } catch (error) {
-      await rm(unfinished, { force: true });
+      await this.#removeAll(unfinished);
       throw error;
     }
   }
-}
 
-/** Most of what is removed is a file, for which one call is enough. */
-async function removeAll(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") {
-      await rm(path, { recursive: true, force: true });
+  /** Unlike a rename, a second name is refused where there is a file. */
+  async #nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
+    try {
+      await this.#change.link(unfinished, path);
+    } catch (error) {
+      if (!NO_LINKS.has(codeOf(error))) {
+        throw error;
+      }
+      const { mode } = await stat(unfinished);
+      await writeFile(path, text, { mode, flag: "wx", flush: true });
     }
   }
-}
 
-/** Unlike a rename, a second name is refused where there is a file. */
-async function nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
-  try {
-    await link(unfinished, path);
-  } catch (error) {
-    if (!NO_LINKS.has(codeOf(error))) {
-      throw error;
+  /** Most of what is removed is a file, or a folder without any: a call or two are enough. */
+  async #removeAll(path: string): Promise<void> {
+    try {
+      await this.#change.unlink(path).catch((error: unknown) => {
+        if (codeOf(error) === "EISDIR") {
+          return this.#change.rmdir(path);
+        }
+        throw error;
+      });
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") {
+        await rm(path, { recursive: true, force: true });
+      }
     }
-    const { mode } = await stat(unfinished);
-    await writeFile(path, text, { mode, flag: "wx", flush: true });
+  }
+
+  /** Most folders that are to be made are there. */
+  async #makeFolder(path: string, mode: number): Promise<void> {
+    if (this.#quick.stat(path)?.found?.isDirectory() !== true) {
+      await this.#change.makeFolders(path, mode);
+    }
+  }
+
+  /** Does the work; when the folder of `path` is absent, makes it and does the work again. */
+  async #inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") {
+        throw error;
+      }
+      await this.#change.makeFolders(dirname(path), 0o777);
+      return work();
+    }
   }
 }
 
@@ -251,44 +270,6 @@ async function attempt<T>(path: string, operation: string, work: () => Promise<T
   }
 }
 
-/** Does the work; when the folder of `path` is absent, makes it and does the work again. */
-async function inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") {
-      throw error;
-    }
-    await makeFolders(dirname(path), 0o777);
-    return work();
-  }
-}
-
-/** Node's own recursion never ends where a folder cannot be made at all, as below /proc. */
-async function makeFolders(path: string, mode: number): Promise<void> {
-  try {
-    await makeFolder(path, mode);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") {
-      throw error;
-    }
-    // Where the one above is there, another process may have made it since.
-    await makeFolders(dirname(path), mode);
-    await makeFolder(path, mode);
-  }
-}
-
-/** One that is there is fine. */
-async function makeFolder(path: string, mode: number): Promise<void> {
-  try {
-    await mkdir(path, { mode });
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST" || !(await stat(path)).isDirectory()) {
-      throw error;
-    }
-  }
-}
-
 async function orAbsent<T, A>(absent: A, work: () => Promise<T>): Promise<T | A> {
   try {
     return await work();
@@ -302,8 +283,4 @@ async function orAbsent<T, A>(absent: A, work: () => Promise<T>): Promise<T | A>
 
 function failure(path: string, operation: string, error: unknown): FileFailure {
   return error instanceof FileFailure ? error : new FileFailure(path, codeOf(error), operation, { cause: error });
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "EUNKNOWN";
 }

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import type { QuickTurns } from "./quick-turns.js";
 
-/** Milliseconds of looks in one turn of the event loop. */
-const SLICE = 2;
 /** Bytes of a file that is read at once. */
 const SMALL = 64 * 1024;
 
@@ -11,13 +10,15 @@ export interface Found<T> {
 }
 
 /**
- * Looks at files that are small, without a thread: what the kernel has in its memory takes less than to ask a thread for it, a file's
- * four calls less than a tenth. A slow disk must not hold the event loop, so that in each of its turns only a slice of time goes by so;
- * after that, and of what is no plain small file, each look says undefined, and a thread has to be asked.
+ * Looks at files that are small, without a thread: a file's four calls take less than a tenth. When the turn's time is over, and of
+ * what is no plain small file, each look says undefined, and a thread has to be asked.
  */
 export class QuickLooks {
-  #spent = 0;
-  #isCounting = false;
+  readonly #turns: QuickTurns;
+
+  constructor(turns: QuickTurns) {
+    this.#turns = turns;
+  }
 
   stat(path: string): Found<Stats> | undefined {
     return this.#within(() => ({ found: statSync(path, { throwIfNoEntry: false }) }));
@@ -43,24 +44,14 @@ export class QuickLooks {
   }
 
   #within<T>(look: () => T | undefined): T | undefined {
-    if (this.#spent >= SLICE) {
+    if (this.#turns.isOver) {
       return undefined;
     }
-    if (!this.#isCounting) {
-      this.#isCounting = true;
-      setImmediate(() => {
-        this.#isCounting = false;
-        this.#spent = 0;
-      });
-    }
-    const began = performance.now();
     try {
-      return look();
+      return this.#turns.spend(look);
     } catch {
       // It went meanwhile, or cannot be read: the thread's answer says so.
       return undefined;
-    } finally {
-      this.#spent += performance.now() - began;
     }
   }
 }

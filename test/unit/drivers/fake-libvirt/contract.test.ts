@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
@@ -69,6 +69,17 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
       await runtime.runUntil(late.initHost());
       expect(await late.getAvailableNodes()).toEqual(["devstack1"]);
       await late.cleanupHost();
+    });
+
+    test("a hypervisor that is known is only read", async () => {
+      const { runtime, context } = virtualContext({ config: { connectionUri: "fake-libvirt:///h" } });
+      const written = vi.spyOn(context.files, "create");
+      for (const starts of [1, 1]) {
+        const driver = await createDriverHost(definition, context);
+        await runtime.runUntil(driver.initHost());
+        await driver.cleanupHost();
+        expect(written).toHaveBeenCalledTimes(starts);
+      }
     });
 
     test("before initHost nothing is known: VirtDriverNotReady", async () => {

@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { QuickLooks } from "../../../../src/runtime/node/quick-looks.js";
+import { QuickTurns } from "../../../../src/runtime/node/quick-turns.js";
 import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
@@ -18,7 +19,7 @@ it("reads a small file at once, and leaves large ones, folders and pipes to a th
     await files.write(join(folder, "small"), "running\n");
     await files.write(join(folder, "large"), "x".repeat(65 * 1024));
     execFileSync("mkfifo", [join(folder, "pipe")]);
-    const looks = new QuickLooks();
+    const looks = new QuickLooks(new QuickTurns());
     expect(looks.read(join(folder, "small"))).toEqual({ found: "running\n" });
     expect(looks.read(join(folder, "absent"))).toEqual({ found: undefined });
     expect(looks.list(join(folder, "absent"))).toEqual({ found: undefined });
@@ -32,10 +33,10 @@ it("reads a small file at once, and leaves large ones, folders and pipes to a th
 it("looks for a slice of each turn, whatever the disk takes", async () => {
   let now = 0;
   vi.spyOn(performance, "now").mockImplementation(() => {
-    now += 1.5;
+    now += 6;
     return now;
   });
-  const looks = new QuickLooks();
+  const looks = new QuickLooks(new QuickTurns());
   expect(looks.stat("/")).toBeDefined();
   expect(looks.stat("/")).toBeDefined();
   expect(looks.stat("/")).toBeUndefined();

@@ -1,0 +1,89 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, it, vi } from "vitest";
+import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+import { QuickChanges } from "../../../../src/runtime/node/quick-changes.js";
+import { QuickTurns } from "../../../../src/runtime/node/quick-turns.js";
+import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
+
+const TURNS = {
+  "at once": { took: 0, isAtOnce: true },
+  "by a thread where the turn's time is over": { took: 1_000, isAtOnce: false },
+};
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Whether it was done before the event loop turned. */
+async function isDoneAtOnce(work: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  void work.then(() => {
+    done = true;
+  });
+  for (let microtask = 0; microtask < 50; microtask += 1) {
+    await null;
+  }
+  const atOnce = done;
+  await work;
+  return atOnce;
+}
+
+it.each(Object.entries(TURNS))("changes names, folders and small files %s", async (_, { took, isAtOnce }) => {
+  await inTemporaryFolder(runtime, "changes", async (folder) => {
+    let now = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => {
+      now += took;
+      return now;
+    });
+    const turns = new QuickTurns();
+    const change = new QuickChanges(turns);
+    const tried = (work: () => Promise<unknown>) => {
+      turns.spend(() => {});
+      return isDoneAtOnce(work());
+    };
+    const at = (name: string) => join(folder, name);
+    const done = [
+      await tried(() => change.makeFolders(at("a/b/c"), 0o700)),
+      await tried(() => change.write(at("a/new"), "text", { mode: 0o600, flag: "wx", flush: false })),
+      await tried(() => change.link(at("a/new"), at("a/second"))),
+      await tried(() => change.unlink(at("a/new"))),
+      await tried(() => change.rename(at("a/second"), at("a/named"))),
+      await tried(() => change.truncate(at("a/disk"), 1 << 20)),
+      await tried(() => change.rmdir(at("a/b/c"))),
+    ];
+    expect(new Set(done)).toEqual(new Set([isAtOnce]));
+    expect(readdirSync(at("a")).toSorted()).toEqual(["b", "disk", "named"]);
+    expect(readFileSync(at("a/named"), "utf8")).toBe("text");
+    expect(statSync(at("a/named")).mode & 0o777).toBe(0o600);
+    expect(statSync(at("a/disk")).size).toBe(1 << 20);
+    await expect(change.write(at("a/named"), "", { mode: 0o600, flag: "wx", flush: false })).rejects.toThrow("EEXIST");
+    await expect(change.makeFolders(at("a/named"), 0o700)).rejects.toThrow("EEXIST");
+    await expect(change.rename(at("a/none"), at("a/other"))).rejects.toThrow("ENOENT");
+  });
+});
+
+it("waits for the disk by a thread", async () => {
+  await inTemporaryFolder(runtime, "changes", async (folder) => {
+    const change = new QuickChanges(new QuickTurns());
+    const flushed = { mode: 0o600, flag: "w", flush: true } as const;
+    expect(await isDoneAtOnce(change.write(join(folder, "file"), "text", flushed))).toBe(false);
+    expect(readFileSync(join(folder, "file"), "utf8")).toBe("text");
+  });
+});
+
+it("makes a folder that is there without a change, and removes one with what is in it", async () => {
+  await inTemporaryFolder(runtime, "changes", async (folder) => {
+    const files = new NodeFiles();
+    mkdirSync(join(folder, "full/below"), { recursive: true });
+    writeFileSync(join(folder, "full/below/file"), "");
+    expect(await isDoneAtOnce(files.makeFolder(join(folder, "full")))).toBe(true);
+    await files.remove(join(folder, "full"));
+    mkdirSync(join(folder, "empty"));
+    expect(await isDoneAtOnce(files.remove(join(folder, "empty")))).toBe(true);
+    await files.remove(join(folder, "absent"));
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
