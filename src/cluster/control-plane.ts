@@ -227,6 +227,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     placement: placement.records,
     bus: conductor.bus,
     hosts: conductor.hosts,
+    onGuests: (listener) => conductor.guests.begin(listener),
     whose: identity.validate,
     onRequest: watch.add,
     downTime,

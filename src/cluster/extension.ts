@@ -14,6 +14,8 @@ export interface Inside {
   readonly bus: AgentBus;
   /** The hosts and their processes, as `compute-cluster host list` has them. @param host null: all of them */
   readonly hosts: (host: string | null) => Promise<readonly HostRow[]>;
+  /** Lets the listener hear of each host whose agent says that its guests have changed; returns what ends that. */
+  readonly onGuests: (listener: (host: string) => void) => () => void;
   /** Finds whose token it is; undefined: it is not valid. */
   readonly whose: ValidateToken;
   /** Lets the listener hear of every request to the services from now on; returns what ends that. Without a listener it costs nothing. */

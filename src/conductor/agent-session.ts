@@ -24,6 +24,8 @@ export interface Carrier {
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }>;
   /** A call of the wire's own that needs no answer when the present link ends: its end has the same effect. */
   tell(method: "host_release" | "host_unserve" | "host_killed", meta: Meta & { readonly host: string }): Promise<void>;
+  /** Something has changed among the host's guests. */
+  guestsChanged(host: string): void;
   /** Monotonic now. */
   now(): number;
   readonly leaseTtl: number;
@@ -143,6 +145,12 @@ export class AgentSession implements MortalSession {
     const { requestId } = params as { readonly requestId?: string };
     const meta = this.#meta({ ...(requestId === undefined ? {} : { requestId }), ...options });
     await this.#call("agent_cast", { host, method, params }, meta, options);
+  }
+
+  guestsChanged(): void {
+    if (!this.#ended && !this.#left) {
+      this.#carrier.guestsChanged(this.host);
+    }
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {

@@ -4,11 +4,12 @@ import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/timers.js";
 import { AgentSession, type Carrier } from "./agent-session.js";
 import { ConductorUnreachable, JoinTokenRefused, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
+import { GuestReports } from "./guest-reports.js";
 import { HostLease } from "./host-lease.js";
 import { Inbound } from "./inbound.js";
 import { Link } from "./link.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
-import { type ControlledHost, HOST_CONTROL, LEASE_LOST, type SessionMethods } from "./methods/session.js";
+import { type ControlledHost, HOST_CONTROL, LEASE_LOST, type SessionMethods, WATCH_GUESTS } from "./methods/session.js";
 import { OfferedControl } from "./offered-control.js";
 import { conductorUrl, openSocket } from "./open-socket.js";
 import type { CallOptions, ConductorConnection, ConnectionState, HostController, MortalSession } from "./port.js";
@@ -53,6 +54,7 @@ class Connection implements ConductorConnection, Carrier {
   /** The hosts that have had a session. */
   readonly #hosts = new Set<string>();
   readonly #ended = new Map<string, Set<string>>();
+  readonly #guests: GuestReports;
   readonly #listeners: ((state: ConnectionState, detail: string) => void)[] = [];
   readonly #stop = new AbortController();
   #waiters: { readonly resolve: (link: Link) => void; readonly reject: (error: Error) => void }[] = [];
@@ -70,6 +72,7 @@ class Connection implements ConductorConnection, Carrier {
     this.#bootId = runtime.random.uuid();
     this.#calls = new UnansweredCalls(runtime);
     this.inbound = new Inbound(runtime);
+    this.#guests = new GuestReports(runtime);
     this.#backoff = backoff ?? backOff({ first: 250, most: 5_000, jitter: { random: runtime.random, share: 0.5 } });
   }
 
@@ -152,6 +155,10 @@ class Connection implements ConductorConnection, Carrier {
     // There is nobody to wait for on the connection of one host.
     const patient = options.patient === true && this.#sessions.size > 1;
     return this.#calls.add({ method, params: named, meta }, options, (frame) => this.#link?.send(frame, { patient }));
+  }
+
+  guestsChanged(host: string): void {
+    this.#guests.changed(host);
   }
 
   async ask<M extends "host_lease" | "host_serve">(
@@ -304,6 +311,10 @@ class Connection implements ConductorConnection, Carrier {
     }
     if (request.method === HOST_CONTROL) {
       void this.#control?.take(request, link);
+      return;
+    }
+    if (request.method === WATCH_GUESTS) {
+      this.#guests.watched(request.params?.watched === true, link);
       return;
     }
     this.inbound.take(request, link);

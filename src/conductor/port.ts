@@ -88,6 +88,8 @@ export interface HostSession extends Conductor {
   serve(handlers: Partial<AgentHandlers>): Promise<void>;
   /** Stops taking new ones; those taken run on. */
   stopServing(): Promise<void>;
+  /** Something has changed among the host's guests: said for whoever looks. Absent: nobody can look over this kind of connection. */
+  guestsChanged?(): void;
   /** Gives back the lease and leaves. */
   close(): Promise<void>;
 }

@@ -32,11 +32,12 @@ export class Watch {
   }
 
   begin(): void {
-    const { store, placement } = this.#inside;
+    const { store, placement, onGuests } = this.#inside;
     this.shown.hosts.noteAggregates();
     this.#ends = [
       store.onChange((change) => this.#changed(change)),
       placement?.onChange((touched) => this.#touched(touched)) ?? (() => undefined),
+      onGuests((host) => this.shown.guests.look(host)),
     ];
     this.#turn();
     this.#askAgents(0);

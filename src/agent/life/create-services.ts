@@ -7,6 +7,7 @@ import type { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";
 import type { DriverDefinition } from "../../virt/driver.js";
+import { DRIVER_METHODS } from "../../virt/driver-methods.js";
 import type { AgentContext, AgentView } from "../context.js";
 import { GlanceClient } from "../images/glance-client.js";
 import { meteredTracker } from "../metrics/metered-tracker.js";
@@ -96,7 +97,12 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
       epoch: () => session.leaseEpoch,
       timeouts: { initHost: config.computeAgent.driverInitTimeout * 1000 },
       createTimeout: config.computeAgent.driverCreateTimeout * 1000,
-      observe: (...call) => options.metrics?.driverCall(...call),
+      observe: (method, ...call) => {
+        options.metrics?.driverCall(method, ...call);
+        if (DRIVER_METHODS[method].changesGuests) {
+          session.guestsChanged?.();
+        }
+      },
       ...(options.faults ? { point: driverFaults(options.faults) } : {}),
     },
   );

@@ -13,13 +13,20 @@ const IMPLIED_POWER: Readonly<Record<LifecycleTransition, PowerState>> = {
   migration_completed: POWER_STATES.paused,
 };
 
-/** Passes the driver's events of its guests on to power-state sync (`[workarounds] handle_virt_lifecycle_events`). */
+/**
+ * Passes the driver's events of its guests on to power-state sync (`[workarounds] handle_virt_lifecycle_events`), and tells whoever
+ * looks at the guests that they have changed.
+ */
 export function registerLifecycleListener(services: AgentServices): void {
-  if (!services.config.workarounds.handleVirtLifecycleEvents) {
+  const { handleVirtLifecycleEvents: isHandled } = services.config.workarounds;
+  if (!isHandled) {
     services.logger.warn("lifecycle events of guests are ignored: [workarounds] handle_virt_lifecycle_events is off");
-    return;
   }
   services.driver.setLifecycleListener((event) => {
+    services.conductor.guestsChanged?.();
+    if (!isHandled) {
+      return;
+    }
     handle(services, event).catch((error: unknown) => {
       services.logger.error("a lifecycle event could not be handled", { instance: event.uuid, err: error });
     });

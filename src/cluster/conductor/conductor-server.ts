@@ -12,6 +12,7 @@ import { Turns } from "../turns.js";
 import { type AgentBus, AgentMessages } from "./agent-messages.js";
 import { Batch } from "./batch.js";
 import { Dispatcher } from "./dispatcher.js";
+import { GuestWatch } from "./guest-watch.js";
 import { HostControls } from "./host-controls.js";
 import { type HolderListener, HostLeases } from "./host-leases.js";
 import type { HostSupervisor } from "./host-supervisor.js";
@@ -62,6 +63,8 @@ export class ConductorServer {
   readonly hosts: (host: string | null) => Promise<readonly HostRow[]>;
   /** Hosts that can be started, stopped and killed over their processes' connections. */
   readonly controls: HostControls;
+  /** What agents say of their guests. */
+  readonly guests: GuestWatch;
   readonly #options: ConductorOptions;
   readonly #ttl: number;
   readonly #limits: SessionLimits;
@@ -80,6 +83,7 @@ export class ConductorServer {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#leases = new HostLeases(store, runtime.clock, leaseTtl, options.onHolder);
     this.#outbox = new Outbox(store, runtime.logger);
+    this.guests = new GuestWatch(this.#sessions);
     this.controls = new HostControls((host) => this.#leases.describe(host) === null);
     const messages = new AgentMessages(store, this.#outbox, this.#leases);
     this.bus = messages;
@@ -120,6 +124,7 @@ export class ConductorServer {
           outbox: this.#outbox,
           messages,
           controls: this.controls,
+          guests: this.guests,
           leaseTtl,
           introduced,
         }),
@@ -237,6 +242,7 @@ export class ConductorServer {
       }
     }
     session.introduce(identity);
+    this.guests.introduced(session);
     this.#options.runtime.logger.debug("an agent process connected", { pid: identity.pid, version: identity.version });
   }
 

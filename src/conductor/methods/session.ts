@@ -24,7 +24,7 @@ export type HostAction = (typeof HOST_ACTIONS)[number];
 /** Characters of the reason for a host's state. */
 export const MOST_DETAIL = 1_000;
 
-/** Hosts that one `hosts_controlled` may name. */
+/** Hosts that one `hosts_controlled`, or one `guests_changed`, may name. */
 export const MOST_ANNOUNCED = 1_000;
 
 const agentMethod = oneOf(Object.keys(AGENT_METHODS) as AgentMethod[]);
@@ -74,6 +74,8 @@ export const SESSION_METHODS = {
     },
     nothing,
   ),
+  /** Something has changed among the guests of these hosts. A notification, sent while the conductor has {@link WATCH_GUESTS} on. */
+  guests_changed: sets({ hosts: listOf(hostName, MOST_ANNOUNCED) }, nothing),
   host_release: sets({ host: hostName }, nothing),
   /** Starts to take casts and calls; needs the host's lease unless the caller is unfenced. */
   host_serve: sets({ host: hostName }, nothing),
@@ -120,6 +122,9 @@ export interface ControlledHost {
 
 /** Sent to the agent as a notification: it holds the lease of `host` no longer. */
 export const LEASE_LOST = "lease_lost";
+
+/** Sent to the agent as a notification, `{watched}`: whether somebody looks at the hosts' guests. Until it comes nobody does. */
+export const WATCH_GUESTS = "watch_guests";
 
 /** Data of {@link HostLeaseHeld}. */
 export interface LeaseHolder {

@@ -223,6 +223,26 @@ for (const transition of ["started", "stopped"] as const) {
   });
 }
 
+scenario("8.5 who looks at the guests hears of each event, and of what the agent does to a guest", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, { ...placed(node), taskState: null });
+  lab.hypervisor("devstack1").addGuest(VM);
+  const sections = { workarounds: { handle_virt_lifecycle_events: false } };
+  await lab.start("devstack1", { config: { sections }, operations: "real" });
+  const { bus, guests } = lab.controlPlane.conductor;
+  const heard: string[] = [];
+  guests.begin((host) => heard.push(host));
+  await lab.world.advance(1_000);
+  lab.hypervisor("devstack1").emit(VM, "stopped");
+  await lab.world.advance(1_000);
+  expect(heard).toEqual(["devstack1"]);
+  lab.store.instances.save(VM, { taskState: "powering-off" });
+  bus.cast("devstack1", "stop_instance", { instanceUuid: VM, requestId: "req-1" }, "req-1");
+  await lab.world.advance(1_000);
+  expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(4);
+  expect(heard).toEqual(["devstack1", "devstack1"]);
+});
+
 scenario("8.5 handle_virt_lifecycle_events off: events are dropped", async (lab) => {
   const { node } = await lab.seed("devstack1");
   addInstance(lab.store, VM, placed(node));

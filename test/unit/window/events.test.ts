@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { connectToConductor } from "../../../src/conductor/connect-to-conductor.js";
+import type { AgentHandlers } from "../../../src/conductor/port.js";
+import type { GuestsRow } from "../../../src/window/wire.js";
+import { agentHandlers } from "../../fixtures/agent-handlers.js";
 import { aFlavor, anInstance } from "../../fixtures/records.js";
 import { openWindowLab, type WindowLab } from "../../fixtures/window.js";
+import { DIRECTORY } from "../../fixtures/world/control-plane.js";
 
 const ONE = "11111111-1111-4111-8111-111111111111";
 
@@ -109,6 +114,26 @@ it("nothing is followed before somebody looks, nor half a minute after the last 
   await lab.world.advance(2_000);
   expect(lab.follows()).toBe(false);
   expect(lab.watched.size).toBe(0);
+});
+
+it("what an agent has is told again when it says that its guests have changed", async () => {
+  makeHost("one");
+  const joinToken = (await lab.runtime.files.read(DIRECTORY.joinTokenFile)).trim();
+  const runtime = lab.world.spawn({ name: "agent" });
+  const connection = connectToConductor({ url: lab.url, joinToken, runtime });
+  const session = connection.host("one");
+  let state = "running";
+  const own: Partial<AgentHandlers> = { list_guests: async () => [{ uuid: ONE, name: "vm1", state }] };
+  await lab.world.runUntil(session.acquireLease());
+  await lab.world.runUntil(session.serve(agentHandlers(() => undefined, own)));
+  const follower = await lab.follow("/events", await lab.enter());
+  await follower.untilRow("guests", "one", ({ guests }: GuestsRow) => guests[0]?.state === "running");
+  state = "shut off";
+  session.guestsChanged?.();
+  await follower.untilRow("guests", "one", ({ guests }: GuestsRow) => guests[0]?.state === "shut off");
+  expect(follower.rows.get("guests one")).toMatchObject({ from: "agent" });
+  await follower.leave();
+  await lab.world.runUntil(connection.close());
 });
 
 it("what a hypervisor has is told again when its folder changes, with what the records do not say", async () => {

@@ -2,6 +2,7 @@ import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js
 import type { SESSION_METHODS } from "../../../conductor/methods/session.js";
 import { PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
 import type { AgentMessages } from "../agent-messages.js";
+import type { GuestWatch } from "../guest-watch.js";
 import type { HostControls } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
@@ -13,6 +14,7 @@ export interface SessionContext {
   readonly outbox: Outbox;
   readonly messages: AgentMessages;
   readonly controls: Pick<HostControls, "announced">;
+  readonly guests: Pick<GuestWatch, "changed">;
   readonly leaseTtl: number;
   /** Another connection of the same boot is replaced by this one. */
   readonly introduced: (session: Session, identity: AgentIdentity) => void;
@@ -20,7 +22,7 @@ export interface SessionContext {
 
 /** The wire's own methods. */
 export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSION_METHODS> {
-  const { leases, outbox, messages, controls, leaseTtl, introduced } = context;
+  const { leases, outbox, messages, controls, guests, leaseTtl, introduced } = context;
   return {
     session_hello: ({ protocol, ...identity }, { session }) => {
       if (protocol !== PROTOCOL_VERSION) {
@@ -51,6 +53,10 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
     },
     hosts_controlled: ({ hosts }, { session }) => {
       controls.announced(session, hosts);
+      return null;
+    },
+    guests_changed: ({ hosts }, { session }) => {
+      guests.changed(hosts.filter((host) => outbox.server(host) === session));
       return null;
     },
     host_release: ({ host }, { session, bootId, unfenced }) => {

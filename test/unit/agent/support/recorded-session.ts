@@ -37,6 +37,7 @@ export function recordSession(session: HostSession, before: BeforeCall, after: B
       await session.serve(handlers);
     },
     stopServing: () => session.stopServing(),
+    guestsChanged: () => session.guestsChanged?.(),
     close: () => session.close(),
   };
 }

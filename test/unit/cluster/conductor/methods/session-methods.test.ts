@@ -34,6 +34,7 @@ beforeEach(() => {
     outbox,
     messages: messages as unknown as AgentMessages,
     controls: { announced: (...hosts) => announced.push(hosts) },
+    guests: { changed: () => undefined },
     leaseTtl: 10_000,
     introduced: (session, identity) => introduced.push([session, identity]),
   });
