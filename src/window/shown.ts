@@ -11,7 +11,7 @@ import { Moves } from "./rows/moves.js";
 import { Providers } from "./rows/providers.js";
 import { serverRow } from "./rows/server-row.js";
 import { type ReadShelves, Shelves } from "./rows/shelves.js";
-import type { Kind, RequestRow, Rows, WindowRow } from "./wire.js";
+import type { Kind, Rows, WindowRow } from "./wire.js";
 
 /** Milliseconds that an agent may take to say what it has. */
 const PATIENCE = 5_000;
@@ -22,8 +22,6 @@ export interface ShownDeps {
   readonly inside: Inside;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
   readonly folders: HostFolders;
-  /** A request of this id that is kept. */
-  readonly request: (id: string) => RequestRow | undefined;
   readonly shelves: ReadShelves;
   /** Called with each row that may be otherwise now, by what is not a change of a record. */
   readonly onChange: (kind: Kind, key: string) => void;
@@ -152,7 +150,7 @@ export class Shown {
     }
   }
 
-  /** Undefined: there is none. */
+  /** Undefined: there is none. Requests are followed apart from all else. */
   read(kind: Kind, key: string): Rows[Kind] | undefined {
     const { store } = this.#deps.inside;
     switch (kind) {
@@ -179,7 +177,7 @@ export class Shown {
       case "flavor":
         return this.flavors.read(key);
       case "request":
-        return this.#deps.request(key);
+        return undefined;
       case "snapshot":
       case "scenario":
         return this.shelves.all[kind].get(key);

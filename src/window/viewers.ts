@@ -3,28 +3,33 @@ import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
 import type { CancelTimer } from "../runtime/timers.js";
 import { guarded, refusal } from "./answers.js";
 import { eventStream } from "./feed/event-stream.js";
-import type { RequestRing } from "./requests/request-ring.js";
+import type { Feed } from "./feed/feed.js";
 import type { Session } from "./session/sessions.js";
-import type { Watch } from "./watch.js";
-import type { WindowHello } from "./wire.js";
+import type { WindowHello, WindowRow } from "./wire.js";
 
-/** Milliseconds for which changes are still followed after the last browser has gone: it may come back. */
-const LINGERED = 30_000;
 const MOST_VIEWERS = 20;
 
-/** The browsers that look. While there is none, nothing is followed. */
+/** What browsers can follow, which is followed here only while one does. */
+interface Followed {
+  readonly feed: Feed;
+  /** Every row there is, read as they are asked for. */
+  readonly rows: () => Iterable<WindowRow>;
+  readonly begin: () => void;
+  readonly end: () => void;
+  /** Milliseconds for which it is followed still after the last browser has gone: it may come back. */
+  readonly lingers: number;
+}
+
+/** The browsers that follow one thing. While there is none, it costs nothing. */
 export class Viewers {
-  readonly #watch: Watch;
-  readonly #requests: RequestRing;
+  readonly #followed: Followed;
   readonly #runtime: Pick<Runtime, "timers" | "random" | "clock">;
   #life = "";
   #count = 0;
-  #withRequests = 0;
   #cancel: CancelTimer | undefined;
 
-  constructor(watch: Watch, requests: RequestRing, runtime: Pick<Runtime, "timers" | "random" | "clock">) {
-    this.#watch = watch;
-    this.#requests = requests;
+  constructor(followed: Followed, runtime: Pick<Runtime, "timers" | "random" | "clock">) {
+    this.#followed = followed;
     this.#runtime = runtime;
   }
 
@@ -39,24 +44,18 @@ export class Viewers {
     }
     this.#cancel?.();
     this.#cancel = undefined;
+    const { feed, rows, begin } = this.#followed;
     if (this.#life === "") {
       this.#life = this.#runtime.random.hex(8);
-      this.#watch.begin();
+      begin();
     }
-    const query = new URLSearchParams(request.query);
-    const wantsRequests = query.get("requests") === "1";
     this.#count += 1;
-    if (wantsRequests) {
-      this.#withRequests += 1;
-      this.#requests.begin();
-    }
-    const bytes = eventStream(this.#watch.feed, () => this.#rows(wantsRequests), this.#runtime, {
-      since: this.#sinceOf(request.headers["last-event-id"] ?? query.get("since") ?? ""),
-      takes: (kind) => wantsRequests || kind !== "request",
+    const bytes = eventStream(feed, rows, this.#runtime, {
+      since: this.#sinceOf(request.headers["last-event-id"] ?? ""),
       hello: { ...hello, secret: session.secret, at: this.#runtime.clock.now() },
       life: this.#life,
       signal: session.ended,
-      onEnd: () => this.#left(wantsRequests),
+      onEnd: () => this.#left(),
     });
     return guarded({ status: 200, headers: { "content-type": "text/event-stream" }, body: "", bytes });
   }
@@ -66,8 +65,7 @@ export class Viewers {
     this.#cancel?.();
     if (this.#life !== "") {
       this.#life = "";
-      this.#watch.end();
-      this.#requests.end();
+      this.#followed.end();
     }
   }
 
@@ -77,19 +75,10 @@ export class Viewers {
     return life === this.#life && /^\d{1,15}$/.test(seq) ? Number(seq) : undefined;
   }
 
-  *#rows(wantsRequests: boolean) {
-    yield* this.#watch.shown.rows();
-    yield* wantsRequests ? this.#requests.rows() : [];
-  }
-
-  #left(withRequests: boolean): void {
+  #left(): void {
     this.#count -= 1;
-    this.#withRequests -= withRequests ? 1 : 0;
-    if (this.#withRequests === 0) {
-      this.#requests.end();
-    }
     if (this.#count === 0) {
-      this.#cancel = this.#runtime.timers.after(LINGERED, () => this.close());
+      this.#cancel = this.#runtime.timers.after(this.#followed.lingers, () => this.close());
     }
   }
 }

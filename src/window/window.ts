@@ -52,6 +52,9 @@ export interface Window {
   close(): void;
 }
 
+/** Milliseconds for which the cluster is still followed after the last browser has gone. */
+const LINGERED = 30_000;
+
 /** Serves the page, and what it shows, to browsers of this machine; wire.ts says what is where. */
 export function openWindow(inside: Inside, options: WindowOptions): Window {
   const { runtime, deeds } = options;
@@ -59,19 +62,29 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
   const sessions = new Sessions(clock, random);
   const login = new Login(inside, runtime);
   const page = new PageFiles(options.pageFolder, files, options.digests);
-  const requests: RequestRing = new RequestRing({
-    inside,
-    clock,
-    onRequest: (id) => watch.feed.changed("request", id),
-  });
-  const watch: Watch = new Watch({
-    inside,
+  const watch = new Watch({ inside, runtime, folders: options.folders, shelves: options.shelves });
+  const viewers = new Viewers(
+    {
+      feed: watch.feed,
+      rows: () => watch.shown.rows(),
+      begin: () => watch.begin(),
+      end: () => watch.end(),
+      lingers: LINGERED,
+    },
     runtime,
-    folders: options.folders,
-    request: (id) => requests.row(id),
-    shelves: options.shelves,
-  });
-  const viewers = new Viewers(watch, requests, runtime);
+  );
+  const requests = new RequestRing({ inside, runtime });
+  const readers = new Viewers(
+    {
+      feed: requests.feed,
+      rows: () => requests.rows(),
+      begin: () => requests.begin(),
+      end: () => requests.end(),
+      // Bodies are kept while somebody looks, and not a moment longer.
+      lingers: 0,
+    },
+    runtime,
+  );
   const hello = {
     name: basename(options.root),
     version: options.version,
@@ -125,10 +138,11 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
     if (session === undefined) {
       return refusal(401, "there is no session, or it has ended: compute-cluster open begins one");
     }
-    if (first === "events" && name === "" && method === "GET") {
+    const followed = first === "events" ? viewers : first === "requests" ? readers : undefined;
+    if (followed !== undefined && name === "" && method === "GET") {
       const { readOnly } = session;
       const actions = readOnly ? [] : deeds.map(({ action }) => action);
-      return viewers.stream(request, session, { ...hello, actions, readOnly });
+      return followed.stream(request, session, { ...hello, actions, readOnly });
     }
     if (first === "servers" && method === "GET") {
       const { store } = inside;
@@ -208,6 +222,7 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
     close: () => {
       sessions.endAll("the control plane ends");
       viewers.close();
+      readers.close();
       options.onClose();
     },
   };

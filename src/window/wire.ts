@@ -9,7 +9,7 @@
  * - `POST /window/session` {@link WindowLogin}: 204, or 401. `GET`: 204 or 401, whether there is one. `DELETE`: ends it.
  *
  * With a session; without one 401, from another origin or host 403:
- * - `GET /window/events` (`?requests=1`): server-sent events, see {@link WindowEvents}.
+ * - `GET /window/events`: server-sent events, see {@link WindowEvents}. `GET /window/requests`: the same of requests alone.
  * - `GET /window/servers/UUID`: {@link ServerLife}. `GET /window/requests/ID`: {@link RequestBodies}; 404: no longer kept.
  * - `POST /window/actions/NAME` with the header {@link SESSION_HEADER}: {@link ActionAnswer}.
  */
@@ -23,7 +23,7 @@ export interface WindowLogin {
 }
 
 /**
- * The names of the events of `GET /window/events`. First comes `hello`, then the snapshot in many `message`s, then `ready`, then
+ * The names of the events of `GET /window/events` and `GET /window/requests`. First comes `hello`, then the snapshot in many `message`s, then `ready`, then
  * changes as `message`s, for good. `EventSource` connects again by itself with `Last-Event-ID`: `hello.reset` is false then when
  * the messages that follow are all that the page has missed, and `ready` comes after these. A row is always the whole row.
  */
@@ -137,7 +137,7 @@ export interface Rows {
   readonly finding: FindingRow;
   /** By the server's uuid: its latest action; sent when it changes, not in the snapshot. A page that shows the server's life asks for it again. */
   readonly action: LatestAction;
-  /** By id, with `?requests=1` alone. The page keeps as many as it likes; no request is ever gone. */
+  /** By id, of `GET /window/requests` alone. The page keeps as many as it likes; no request is ever gone. */
   readonly request: RequestRow;
   /** By the flavor's id: for the fields of actions. */
   readonly flavor: FlavorRow;

@@ -64,10 +64,14 @@ describe("the window, live", () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/hosts`);
     await page.getByText("live", { exact: true }).waitFor();
-    expect(fake.asked).not.toContain("GET /window/events?requests=1");
+    expect([fake.asked.includes("GET /window/requests"), fake.listeners]).toEqual([false, 1]);
     await page.getByRole("link", { name: "Requests" }).click();
     await page.getByText("Whatever clients and agents ask appears here").waitFor();
-    await expect.poll(() => fake.asked).toContain("GET /window/events?requests=1");
+    await expect.poll(() => fake.asked).toContain("GET /window/requests");
+    await page.getByRole("link", { name: "Servers" }).click();
+    await expect.poll(() => fake.listeners).toBe(1);
+    // All else was told once: neither the way there nor the way back began it anew.
+    expect(fake.asked.filter((asked) => asked === "GET /window/events")).toHaveLength(1);
   });
 
   it("draws once a frame, however much is told", async () => {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Timers } from "../../runtime/timers.js";
-import type { Kind, WindowEvents, WindowHello, WindowMessage, WindowRow } from "../wire.js";
+import type { WindowEvents, WindowHello, WindowMessage, WindowRow } from "../wire.js";
 import { type Feed, joinMessages } from "./feed.js";
 
 /** Milliseconds without news after which a line is sent, so that neither end takes the other for gone. */
@@ -12,8 +12,6 @@ const SLICE = 5;
 export interface Viewer {
   /** The last message that the browser has had; undefined: it has had none of this feed. */
   readonly since: number | undefined;
-  /** Whether the browser is to be told of rows of this kind. */
-  readonly takes: (kind: Kind) => boolean;
   readonly hello: Omit<WindowHello, "reset">;
   /** Which life of the feed its numbers are of. */
   readonly life: string;
@@ -28,17 +26,12 @@ export async function* eventStream(
   feed: Feed,
   rows: () => Iterable<WindowRow>,
   { clock, timers }: { readonly clock: Pick<Clock, "monotonic">; readonly timers: Timers },
-  { since, takes, hello, life, signal, onEnd }: Viewer,
+  { since, hello, life, signal, onEnd }: Viewer,
 ): AsyncGenerator<Uint8Array> {
   const news = new News(feed, timers, signal);
   const said = <E extends keyof WindowEvents>(event: E, data: WindowEvents[E]): Uint8Array => {
     const id = event === "message" ? `id: ${life}.${(data as WindowMessage).seq}\n` : `event: ${event}\n`;
     return new TextEncoder().encode(`${id}data: ${JSON.stringify(data)}\n\n`);
-  };
-  const only = (message: WindowMessage | undefined): WindowMessage | undefined => {
-    const set = message?.set.filter(({ kind }) => takes(kind)) ?? [];
-    const gone = message?.gone.filter(({ kind }) => takes(kind)) ?? [];
-    return message !== undefined && set.length + gone.length > 0 ? { ...message, set, gone } : undefined;
   };
   try {
     const missed = since === undefined ? undefined : feed.after(since);
@@ -63,12 +56,11 @@ export async function* eventStream(
     while (!signal.aborted) {
       const messages = feed.after(seq);
       if (messages === undefined) {
-        // It is too slow: it comes back by itself, and begins anew.
-        yield said("bye", { reason: "the browser took the news too slowly" });
+        // The browser is too slow. Without a goodbye it comes back by itself, and begins anew.
         return;
       }
       seq = feed.seq;
-      const message = only(joinMessages(messages));
+      const message = joinMessages(messages);
       if (message !== undefined) {
         yield said("message", message);
       }

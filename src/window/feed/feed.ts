@@ -100,7 +100,7 @@ export class Feed {
       for (const key of keys) {
         keys.delete(key);
         const value = this.#read(kind, key);
-        if (this.#isNews(`${kind} ${key}`, value)) {
+        if (this.#isNews(kind, key, value)) {
           if (value === undefined) {
             gone.push({ kind, key });
           } else {
@@ -123,11 +123,17 @@ export class Feed {
     }
   };
 
-  #isNews(name: string, value: unknown): boolean {
+  #isNews(kind: Kind, key: string, value: unknown): boolean {
+    const name = `${kind} ${key}`;
+    // Nothing is remembered of what is gone, nor of requests, each of which comes once: there is no end of them.
+    if (value === undefined || kind === "request") {
+      this.#told.delete(name);
+      return true;
+    }
     if (this.#snapshots > 0) {
       return true;
     }
-    const text = value === undefined ? "" : JSON.stringify(value);
+    const text = JSON.stringify(value);
     if (this.#told.get(name) === text) {
       return false;
     }

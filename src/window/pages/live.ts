@@ -10,7 +10,7 @@ const HIDDEN = 500;
 
 export type LiveState = "connecting" | "live" | "away" | "out";
 
-/** The one connection over which the page is told what happens. */
+/** The connection over which the page is told what happens, and one more for requests, while somebody looks at them. */
 export class Live {
   readonly state = signal<LiveState>("connecting");
   /** When the server last said something, by its clock. */
@@ -20,7 +20,8 @@ export class Live {
 
   readonly #feed: Feed;
   #source: EventSource | null = null;
-  #requests = false;
+  #requests: EventSource | null = null;
+  #requestsWanted = false;
   #skew = 0;
   #again: number | undefined;
 
@@ -33,24 +34,38 @@ export class Live {
 
   /** Requests come only while somebody looks at them. */
   wantRequests(wanted: boolean): void {
-    if (wanted !== this.#requests) {
-      this.#requests = wanted;
-      if (this.#source !== null) {
-        this.connect();
-      }
+    this.#requestsWanted = wanted;
+    this.#followRequests();
+  }
+
+  /** Where the browser does not connect again by itself, the next greeting of the first connection has it try again. */
+  #followRequests(): void {
+    if (!this.#requestsWanted) {
+      this.#requests?.close();
+      this.#requests = null;
+    } else if (this.#requests === null || this.#requests.readyState === EventSource.CLOSED) {
+      const source = new EventSource("/window/requests");
+      this.#requests = source;
+      source.addEventListener("message", ({ data }) => {
+        this.#feed.message(JSON.parse(data));
+      });
+      source.addEventListener("bye", () => {
+        source.close();
+      });
     }
   }
 
   connect(): void {
     clearTimeout(this.#again);
     this.#source?.close();
-    const source = new EventSource(`/window/events${this.#requests ? "?requests=1" : ""}`);
+    const source = new EventSource("/window/events");
     this.#source = source;
     this.#on(source, "hello", (hello) => {
       this.#skew = hello.at - Date.now();
       this.state.value = "live";
       this.#tick();
       this.#feed.hello(hello);
+      this.#followRequests();
     });
     this.#on(source, "message", (message) => {
       this.heardAt.value = message.at;

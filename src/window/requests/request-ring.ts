@@ -3,7 +3,8 @@ import { serviceNameOf } from "../../cluster/request-log/service-names.js";
 import { withoutSecrets } from "../../cluster/request-log/shown-target.js";
 import type { AnsweredRequest } from "../../cluster/request-log/watched-requests.js";
 import { withoutSecretFields } from "../../cluster/request-log/without-secrets.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { Feed } from "../feed/feed.js";
 import type { RequestBodies, RequestRow, WindowRow } from "../wire.js";
 
 /** Characters of all that is kept, and of one body. */
@@ -21,14 +22,16 @@ interface Kept {
 
 interface RingDeps {
   readonly inside: Pick<Inside, "onRequest" | "whose">;
-  readonly clock: Pick<Clock, "now">;
-  /** Called with the id of each request that is kept. */
-  readonly onRequest: (id: string) => void;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
 }
 
 /** The last requests to the services, with their bodies, without what is secret; heard of between {@link begin} and {@link end}. */
 export class RequestRing {
+  /** Tells of each request that is kept. */
+  readonly feed: Feed;
   readonly #deps: RingDeps;
+  /** What ids begin with, so that a page that has seen this cluster before its restart mixes nothing up. */
+  readonly #life: string;
   /** By id, oldest first. */
   readonly #kept = new Map<string, Kept>();
   #size = 0;
@@ -37,6 +40,8 @@ export class RequestRing {
 
   constructor(deps: RingDeps) {
     this.#deps = deps;
+    this.#life = deps.runtime.random.hex(4);
+    this.feed = new Feed(deps.runtime, (_kind, id) => this.#kept.get(id)?.row);
   }
 
   begin(): void {
@@ -48,10 +53,7 @@ export class RequestRing {
     this.#stop = undefined;
     this.#kept.clear();
     this.#size = 0;
-  }
-
-  row(id: string): RequestRow | undefined {
-    return this.#kept.get(id)?.row;
+    this.feed.clear();
   }
 
   *rows(): Generator<WindowRow> {
@@ -73,10 +75,10 @@ export class RequestRing {
     const body = textOf(request.body, headers["content-type"]);
     const answer = textOf(wholeOf(response), response.headers["content-type"]);
     this.#last += 1;
-    const id = String(this.#last);
+    const id = `${this.#life}-${this.#last}`;
     const row: RequestRow = {
       id,
-      at: Math.round(this.#deps.clock.now() - (milliseconds ?? 0)),
+      at: Math.round(this.#deps.runtime.clock.now() - (milliseconds ?? 0)),
       service: serviceNameOf(mount) ?? "other",
       method: method.slice(0, 20),
       path: withoutSecrets(mount + path, query, [token, issued, headers["x-subject-token"]]),
@@ -98,7 +100,7 @@ export class RequestRing {
       this.#kept.delete(oldest);
       this.#size -= freed;
     }
-    this.#deps.onRequest(id);
+    this.feed.changed("request", id);
   };
 }
 

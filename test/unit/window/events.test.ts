@@ -102,6 +102,25 @@ it("a browser that was away is told what it has missed, as one message, and anot
   }
 });
 
+it("requests are told of on their own, while somebody reads them", async () => {
+  const session = await lab.enter();
+  const follower = await lab.follow("/events", session);
+  await follower.until("ready");
+  const ask = (path: string) =>
+    lab.world.runUntil(lab.runtime.http.request({ method: "GET", url: `${lab.url}/compute/${path}` }));
+  await ask("before");
+  const reader = await lab.follow("/requests", session);
+  await reader.until("ready");
+  await ask("meanwhile");
+  await reader.next();
+  expect([...reader.rows.values()]).toMatchObject([{ method: "GET", path: "/compute/meanwhile" }]);
+  makeServer();
+  await follower.untilRow("server", ONE, () => true);
+  expect(follower.messages.flatMap(({ set }) => set).filter(({ kind }) => kind === "request")).toEqual([]);
+  await reader.leave();
+  await follower.leave();
+});
+
 it("nothing is followed before somebody looks, nor half a minute after the last one has gone", async () => {
   makeHost("one");
   expect(lab.follows()).toBe(false);

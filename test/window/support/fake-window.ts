@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type {
   ActionAnswer,
+  Kind,
   RequestBodies,
   ServerLife,
   WindowHello,
@@ -37,7 +38,8 @@ export interface FakeWindowParts {
 export class FakeWindow {
   readonly #parts: FakeWindowParts;
   readonly #server: Server;
-  readonly #streams = new Set<ServerResponse>();
+  /** What each page listens to: requests, or all else. */
+  readonly #streams = new Map<ServerResponse, "requests" | "events">();
   #seq = 0;
   #entered: boolean;
   /** What the page has asked for, in order. */
@@ -71,16 +73,16 @@ export class FakeWindow {
 
   push(set: readonly WindowRow[], gone: WindowMessage["gone"] = []): void {
     const seq = ++this.#seq;
-    const message: WindowMessage = { seq, at: Date.now(), set, gone };
-    const text = `id: ${seq}\ndata: ${JSON.stringify(message)}\n\n`;
-    for (const stream of this.#streams) {
-      stream.write(text);
+    for (const [stream, what] of this.#streams) {
+      const wanted = ({ kind }: { readonly kind: Kind }) => (kind === "request") === (what === "requests");
+      const message: WindowMessage = { seq, at: Date.now(), set: set.filter(wanted), gone: gone.filter(wanted) };
+      stream.write(`id: ${seq}\ndata: ${JSON.stringify(message)}\n\n`);
     }
   }
 
   /** As when the server goes away: pages ask again by themselves. */
   drop(): void {
-    for (const stream of this.#streams) {
+    for (const stream of this.#streams.keys()) {
       stream.destroy();
     }
   }
@@ -102,8 +104,8 @@ export class FakeWindow {
       await this.#session(method, request, response);
     } else if (!this.#entered) {
       response.writeHead(401).end();
-    } else if (pathname === "/window/events") {
-      this.#listen(response);
+    } else if (pathname === "/window/events" || pathname === "/window/requests") {
+      this.#listen(response, pathname === "/window/events" ? "events" : "requests");
     } else if (pathname.startsWith("/window/actions/")) {
       const body = JSON.parse(await textOf(request)) as unknown;
       const secret = request.headers["x-window-session"]?.toString();
@@ -126,7 +128,7 @@ export class FakeWindow {
     response.writeHead(this.#entered ? 204 : 401).end();
   }
 
-  #listen(response: ServerResponse): void {
+  #listen(response: ServerResponse, what: "events" | "requests"): void {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write(`event: hello\ndata: ${JSON.stringify(this.#parts.hello())}\n\n`);
     let portion: WindowRow[] = [];
@@ -135,7 +137,7 @@ export class FakeWindow {
       response.write(`id: ${this.#seq}\ndata: ${JSON.stringify(message)}\n\n`);
       portion = [];
     };
-    for (const row of this.#parts.rows()) {
+    for (const row of what === "events" ? this.#parts.rows() : []) {
       portion.push(row);
       if (portion.length === PORTION) {
         send();
@@ -143,7 +145,7 @@ export class FakeWindow {
     }
     send();
     response.write(`event: ready\ndata: ${JSON.stringify({ seq: this.#seq })}\n\n`);
-    this.#streams.add(response);
+    this.#streams.set(response, what);
     response.on("close", () => this.#streams.delete(response));
   }
 }

@@ -50,6 +50,16 @@ describe("a feed", () => {
     expect(feed.seq).toBe(3);
   });
 
+  it("repeats that a row is gone, and each request, of which it remembers nothing", async () => {
+    for (let round = 0; round < 2; round += 1) {
+      feed.changed("server", "gone");
+      set("request", "one", { id: "one" });
+      await runtime.advance(50);
+    }
+    const told = { set: [{ kind: "request", key: "one" }], gone: [{ kind: "server", key: "gone" }] };
+    expect(feed.after(0)).toMatchObject([told, told]);
+  });
+
   it("keeps so many characters of messages: who is further behind has to begin anew", async () => {
     for (let round = 0; round < 20; round += 1) {
       set("server", "one", `${round}${"x".repeat(1024 * 1024)}`);

@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { eventStream, type Viewer } from "../../../../src/window/feed/event-stream.js";
+import { Feed } from "../../../../src/window/feed/feed.js";
+import type { WindowMessage, WindowRow } from "../../../../src/window/wire.js";
+
+const runtime = createVirtualRuntime();
+
+/** A browser that takes each event at once, and what is done in between. */
+function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: Partial<Viewer> }) {
+  const turns: string[] = [];
+  const feed = new Feed(runtime, () => null);
+  let now = 0;
+  function* all(): Generator<WindowRow> {
+    for (let row = 0; row < rows; row += 1) {
+      now += cost;
+      yield { kind: "heartbeat", key: `host${row}`, value: row };
+    }
+  }
+  const timers = {
+    after: () => () => undefined,
+    sleep: async (ms: number) => {
+      turns.push(`slept ${ms}`);
+    },
+  };
+  const stream = eventStream(
+    feed,
+    all,
+    { clock: { monotonic: () => now }, timers },
+    {
+      since: undefined,
+      hello: {} as Viewer["hello"],
+      life: "life",
+      signal: new AbortController().signal,
+      onEnd: () => turns.push("ended"),
+      ...viewer,
+    },
+  );
+  const take = async (): Promise<string> => {
+    const { value, done } = await stream.next();
+    const text = done ? "end" : new TextDecoder().decode(value);
+    const event = done ? "end" : (/^event: (.*)$/m.exec(text)?.[1] ?? "message");
+    turns.push(
+      event === "message" ? `${(JSON.parse(text.split("data: ")[1] ?? "") as WindowMessage).set.length} rows` : event,
+    );
+    return event;
+  };
+  return { feed, turns, take };
+}
+
+it("a snapshot comes in pieces of so many rows, and everybody else has a turn after each", async () => {
+  const { turns, take } = follow({ rows: 450, cost: 0 });
+  while ((await take()) !== "ready") {}
+  expect(turns).toEqual(["hello", "200 rows", "slept 0", "200 rows", "slept 0", "50 rows", "slept 0", "ready"]);
+});
+
+it("rows that take long to read make smaller pieces: none is longer than six milliseconds", async () => {
+  const { turns, take } = follow({ rows: 20, cost: 1 });
+  while ((await take()) !== "ready") {}
+  const pieces = turns.filter((turn) => turn.endsWith("rows"));
+  expect(pieces).toEqual(["6 rows", "6 rows", "6 rows", "2 rows"]);
+  expect(turns.filter((turn) => turn === "slept 0")).toHaveLength(pieces.length);
+});
+
+it("a browser that is too slow for what is kept gets no goodbye, as it is to come back and begin anew", async () => {
+  const { feed, turns, take } = follow({ rows: 0, cost: 0 });
+  while ((await take()) !== "ready") {}
+  feed.clear();
+  feed.clear();
+  await take();
+  expect(turns).toEqual(["hello", "ready", "ended", "end"]);
+});
