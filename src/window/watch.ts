@@ -218,11 +218,11 @@ export class Watch {
   async #noteAgents(): Promise<void> {
     this.#asksSoon = false;
     // The parent may be about to end: what was known stays.
-    const rows = await this.#inside.hosts(null).catch(() => []);
+    const rows = await this.#inside.hosts(null).catch(() => undefined);
     if (this.#ends.length === 0) {
       return;
     }
-    for (const host of this.shown.hosts.noteAgents(rows)) {
+    for (const host of rows === undefined ? [] : this.shown.hosts.noteAgents(rows)) {
       this.feed.changed("host", host);
     }
     if (!this.#asksSoon) {

@@ -149,17 +149,23 @@ export interface Rows {
 export interface HostRow {
   readonly host: string;
   readonly state: "up" | "down";
+  /** It has a compute service; without one it has never served: its agent was refused, has failed, or starts for the first time. */
+  readonly registered: boolean;
   readonly enabled: boolean;
   /** Why it is disabled, or how its agent ended; "": nothing to say. */
   readonly reason: string;
   readonly forcedDown: boolean;
-  /** State of its agent's process, as `compute-cluster host list` has it; null: no process that is known here controls it. */
+  /**
+   * State of its agent's process, as `compute-cluster host list` has it, and `refused`: it would not start, as records contradict
+   * each other. Null: no process that is known here controls it.
+   */
   readonly agent:
     | "starting"
     | "serving"
     | "stopping"
     | "stopped"
     | "failed"
+    | "refused"
     | "killed"
     | "waiting"
     | "restarting"
@@ -170,7 +176,7 @@ export interface HostRow {
   readonly nodes: readonly string[];
   /** Fault knobs that are set: `driver.spawn=fail:once`. */
   readonly faults: readonly string[];
-  /** Level of the service, and the release's name. */
+  /** Level of the service, 0 without one, and the release's name. */
   readonly version: number;
   readonly release: string | null;
 }

@@ -20,10 +20,7 @@ describe("the passive half of a fail-over pair", () => {
     const person = new Person(await visits.page(), "failover");
     const { page } = person;
     await person.enter(await cluster.link());
-    await person.goTo("Try it");
-    await page.getByRole("link", { name: "Boot a server" }).click();
-    const server = { Name: "vm1", Flavor: "m1.tiny", Image: "cirros", "To host": "devstack1" };
-    expect(await person.send("Boot a server", server)).toContain("Done");
+    await person.boot("vm1");
     await person.goTo("Hosts");
     await person.card("devstack1").getByText("running", { exact: true }).waitFor();
     await person.choose("devstack1", "Kill");
@@ -35,6 +32,13 @@ describe("the passive half of a fail-over pair", () => {
     const refusal = await person.send("Start", { Host: "backup1" });
     expect(refusal).toMatch(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/);
     await person.keep("refused");
+    await person.goTo("Hosts");
+    const refused = person.card("backup1");
+    await refused.getByText("refused", { exact: true }).waitFor();
+    await refused
+      .getByText(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/)
+      .waitFor();
+    await refused.getByText("It has never joined").waitFor();
     await person.goTo("Hosts");
     await person.card("devstack1").getByText("running", { exact: true }).waitFor();
     await person.keep("guest-lives-on");

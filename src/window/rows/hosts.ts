@@ -6,6 +6,8 @@ import type { Clock } from "../../runtime/clock.js";
 import type { HostRow } from "../wire.js";
 
 const BINARY = "nova-compute";
+/** With which an agent ends that refuses to start. */
+const REFUSED = 3;
 /** Nodes of a host that are named. */
 const MOST_NODES = 100;
 
@@ -18,10 +20,15 @@ interface HostsDeps {
   readonly faults: (host: string) => readonly string[];
 }
 
-/** The hosts: their services nova-compute, with what else is known of them. */
+interface Agent {
+  readonly state: NonNullable<HostRow["agent"]>;
+  readonly reason: string;
+}
+
+/** The hosts: their services nova-compute, with what else is known of them; and agents that have not come to have a service. */
 export class Hosts {
   readonly #deps: HostsDeps;
-  readonly #agents = new Map<string, Pick<KnownHost, "state" | "reason">>();
+  readonly #agents = new Map<string, Agent>();
   readonly #nameById = new Map<number, string>();
   readonly #aggregates = new Map<string, readonly string[]>();
   /** Whether a host was up when it was read last, and what that goes by. */
@@ -52,7 +59,8 @@ export class Hosts {
     const service = store.services.getByHost(host, BINARY);
     if (service === null) {
       this.#lives.delete(host);
-      return undefined;
+      const agent = this.#agents.get(host);
+      return agent === undefined ? undefined : { ...NEVER_SERVED, host, agent: agent.state, reason: agent.reason };
     }
     return this.#row(service);
   }
@@ -62,9 +70,15 @@ export class Hosts {
     return service === null ? undefined : service.lastSeenUp;
   }
 
-  /** All of them, some at a time, with their services. */
+  /** All of them, some at a time, with their last heartbeats. */
   *all(): Generator<readonly [row: HostRow, seen: number | null]> {
     const { store } = this.#deps;
+    for (const host of this.#agents.keys()) {
+      const row = store.services.getByHost(host, BINARY) === null ? this.read(host) : undefined;
+      if (row !== undefined) {
+        yield [row, null];
+      }
+    }
     for (let after = 0; ; ) {
       const page = store.services.list({ binary: BINARY, after, limit: 50 });
       for (const service of page) {
@@ -98,11 +112,21 @@ export class Hosts {
 
   /** @returns the hosts of which something else is known now */
   noteAgents(rows: readonly KnownHost[]): readonly string[] {
-    return rows.flatMap(({ host, state, reason }) => {
-      const before = this.#agents.get(host);
-      this.#agents.set(host, { state, reason });
-      return before?.state === state && before.reason === reason ? [] : [host];
+    const now = new Map(
+      rows.map(({ host, state, reason, exitCode }): [string, Agent] => [
+        host,
+        { state: state === "failed" && exitCode === REFUSED ? "refused" : state, reason },
+      ]),
+    );
+    const changed = [...new Set([...this.#agents.keys(), ...now.keys()])].filter((host) => {
+      const [before, after] = [this.#agents.get(host), now.get(host)];
+      return before?.state !== after?.state || before?.reason !== after?.reason;
     });
+    this.#agents.clear();
+    for (const [host, agent] of now) {
+      this.#agents.set(host, agent);
+    }
+    return changed;
   }
 
   /** @returns the hosts that are in other aggregates now */
@@ -135,6 +159,7 @@ export class Hosts {
     return {
       host,
       state: up ? "up" : "down",
+      registered: true,
       enabled: !service.disabled,
       reason: reasons.filter((reason) => reason !== null && reason !== "").join("; "),
       forcedDown: service.forcedDown,
@@ -152,6 +177,20 @@ export class Hosts {
     return { now: this.#deps.clock.now(), serviceDownTime: this.#deps.downTime };
   }
 }
+
+/** A host without a service. */
+const NEVER_SERVED: Omit<HostRow, "host" | "agent" | "reason"> = {
+  state: "down",
+  registered: false,
+  enabled: true,
+  forcedDown: false,
+  zone: "",
+  aggregates: [],
+  nodes: [],
+  faults: [],
+  version: 0,
+  release: null,
+};
 
 /** What a person reads of a service, but for its heartbeats. */
 function standingOf({ disabled, disabledReason, forcedDown, version, availabilityZone }: Service): string {

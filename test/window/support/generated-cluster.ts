@@ -92,6 +92,7 @@ export function hostRow(index: number): HostRow {
   return {
     host: hostName(index),
     state: dead ? "down" : "up",
+    registered: true,
     enabled: index % 41 !== 5,
     reason: dead ? "The agent was killed by signal 9" : index % 41 === 5 ? "maintenance: new fans on Thursday" : "",
     forcedDown: dead,

@@ -10,19 +10,19 @@ export function State({ shape, word }: { readonly shape: Shape; readonly word: s
   );
 }
 
+const BUSY: readonly string[] = ["starting", "stopping", "restarting", "waiting"];
+
 /** The worst that there is to say of a host, in a word. */
 export function HostState({ host }: { readonly host: HostRow }) {
-  if (host.state === "down") {
-    const ended = host.agent === "killed" || host.agent === "failed" || host.agent === "stopped" ? host.agent : null;
-    return <State shape="down" word={ended ?? (host.forcedDown ? "forced down" : "down")} />;
+  const { agent, state, registered } = host;
+  const isBusy = agent !== null && BUSY.includes(agent);
+  // A host that starts again is down until it serves.
+  const isSilent = isBusy && state === "down" && registered;
+  if (agent !== null && agent !== "serving" && !isSilent) {
+    return <State shape={isBusy ? "work" : "down"} word={agent} />;
   }
-  if (host.agent !== null && host.agent !== "serving") {
-    return (
-      <State
-        shape={["starting", "stopping", "restarting", "waiting"].includes(host.agent) ? "work" : "down"}
-        word={host.agent}
-      />
-    );
+  if (state === "down") {
+    return <State shape="down" word={host.forcedDown ? "forced down" : "down"} />;
   }
   return host.enabled ? <State shape="up" word="up" /> : <State shape="off" word="up, disabled" />;
 }

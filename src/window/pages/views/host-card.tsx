@@ -54,7 +54,11 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
         {bars.map((bar) => (
           <Bar key={bar.resourceClass} bar={bar} />
         ))}
-        {bars.length === 0 && <p class="quiet">No inventory in Placement.</p>}
+        {bars.length === 0 && (
+          <p class="quiet">
+            {host.registered ? "No inventory in Placement." : "It has never joined: no service, no inventory."}
+          </p>
+        )}
       </div>
       <Pairs pairs={shown} guestsAt={guests?.at ?? null} />
       {pairs.length > shown.length && (
@@ -85,7 +89,11 @@ export function Heartbeat({ host }: { readonly host: string }) {
 function Pairs({ pairs, guestsAt }: { readonly pairs: readonly Pair[]; readonly guestsAt: number | null }) {
   const { live } = useWindow();
   if (pairs.length === 0) {
-    return <p class="quiet pairs-none">No servers, no guests.</p>;
+    return (
+      <p class="quiet pairs-none">
+        {guestsAt === null ? "No servers. What its hypervisor has is not known." : "No servers, no guests."}
+      </p>
+    );
   }
   const old = guestsAt === null ? null : live.now.value - guestsAt;
   return (

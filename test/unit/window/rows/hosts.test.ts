@@ -1,0 +1,38 @@
+import { beforeEach, expect, it } from "vitest";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import type { HostRow as KnownHost } from "../../../../src/conductor/methods/hosts.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { Hosts } from "../../../../src/window/rows/hosts.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
+
+let store: Store;
+let hosts: Hosts;
+beforeEach(() => {
+  const runtime = createVirtualRuntime();
+  store = emptyStore({ runtime });
+  hosts = new Hosts({ store, clock: runtime.clock, downTime: 60_000, faults: () => [] });
+});
+
+function known(host: string, more: Partial<KnownHost> = {}): KnownHost {
+  const nothing = { pid: null, process: null, driver: null, since: null, exitCode: null, log: null };
+  return { host, state: "serving", reason: "", servers: 0, service: null, ...nothing, ...more };
+}
+
+it("a host that refuses to start is there without a service, with its reason, until it is forgotten", () => {
+  const refusal = known("backup1", { state: "failed", exitCode: 3, reason: "recorded for devstack1" });
+  expect(hosts.noteAgents([refusal])).toEqual(["backup1"]);
+  const row = { state: "down", registered: false, agent: "refused", reason: "recorded for devstack1" };
+  expect(hosts.read("backup1")).toMatchObject(row);
+  expect([...hosts.all()]).toEqual([[expect.objectContaining({ host: "backup1", ...row }), null]]);
+  expect(hosts.noteAgents([refusal])).toEqual([]);
+  expect(hosts.noteAgents([])).toEqual(["backup1"]);
+  expect([hosts.read("backup1"), [...hosts.all()]]).toEqual([undefined, []]);
+});
+
+it("a host that has a service is there once, whatever its agent does", () => {
+  const { id } = store.services.create({ host: "one", binary: "nova-compute", topic: "compute", version: 73 });
+  store.services.reportState(id);
+  hosts.noteAgents([known("one", { state: "failed", exitCode: 1 })]);
+  expect([...hosts.all()].map(([row]) => [row.registered, row.state, row.agent])).toEqual([[true, "up", "failed"]]);
+  expect(hosts.noteAgents([known("one")])).toEqual(["one"]);
+});
