@@ -2,8 +2,8 @@ import { useWindow } from "../context.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
 import { Empty, Findings } from "../parts/findings.js";
-import { ProviderLink, ServerLink } from "../parts/links.js";
-import { Amounts, HolderType } from "./held.js";
+import { ServerLink } from "../parts/links.js";
+import { HeldRows, HolderType } from "./held.js";
 import { Fact } from "./server.js";
 
 /** What one consumer holds, provider by provider. */
@@ -44,26 +44,7 @@ export function ConsumerView({ uuid }: { readonly uuid: string }) {
       {consumer !== undefined && (
         <section class="panel">
           <h2>Holds</h2>
-          <table class="grid">
-            <thead>
-              <tr>
-                <th scope="col">Provider</th>
-                <th scope="col">Resources</th>
-              </tr>
-            </thead>
-            <tbody>
-              {Object.entries(consumer.held).map(([provider, amounts]) => (
-                <tr key={provider}>
-                  <th scope="row">
-                    <ProviderLink uuid={provider} />
-                  </th>
-                  <td>
-                    <Amounts amounts={amounts} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <HeldRows label="What it holds" consumers={[consumer]} />
         </section>
       )}
     </>

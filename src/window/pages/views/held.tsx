@@ -1,3 +1,4 @@
+import type { ConsumerRow } from "../../wire.js";
 import { useWindow } from "../context.js";
 import { amount, className } from "../model/format.js";
 import { ConsumerLink, ProviderLink } from "../parts/links.js";
@@ -7,40 +8,53 @@ import { Scroll } from "../parts/scroll.js";
 export function Held({ server }: { readonly server: string }) {
   const { cluster } = useWindow();
   const consumers = cluster.consumersOfServer.get(server);
-  const rows = consumers.flatMap((consumer) =>
-    Object.entries(consumer.held).map(([provider, amounts]) => ({ consumer, provider, amounts })),
-  );
-  if (rows.length === 0) {
+  if (consumers.length === 0) {
     return <p class="quiet">Nothing is held in Placement.</p>;
   }
+  return <HeldRows label="Who holds what" consumers={consumers} withHolder />;
+}
+
+/** What some consumers hold, provider by provider. */
+export function HeldRows({ label, consumers, withHolder = false }: HeldRowsProps) {
   return (
-    <Scroll label="Who holds what">
+    <Scroll label={label}>
       <table class="grid">
         <thead>
           <tr>
-            <th scope="col">Holder</th>
+            {withHolder && <th scope="col">Holder</th>}
             <th scope="col">Provider</th>
             <th scope="col">Resources</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ consumer, provider, amounts }) => (
-            <tr key={`${consumer.uuid}${provider}`}>
-              <th scope="row">
-                <HolderType type={consumer.type} /> <ConsumerLink uuid={consumer.uuid} />
-              </th>
-              <td>
-                <ProviderLink uuid={provider} />
-              </td>
-              <td>
-                <Amounts amounts={amounts} />
-              </td>
-            </tr>
-          ))}
+          {consumers.flatMap(({ uuid, type, held }) =>
+            Object.entries(held).map(([provider, amounts]) => (
+              <tr key={`${uuid}${provider}`}>
+                {withHolder && (
+                  <th scope="row">
+                    <HolderType type={type} /> <ConsumerLink uuid={uuid} />
+                  </th>
+                )}
+                <td>
+                  <ProviderLink uuid={provider} />
+                </td>
+                <td>
+                  <Amounts amounts={amounts} />
+                </td>
+              </tr>
+            )),
+          )}
         </tbody>
       </table>
     </Scroll>
   );
+}
+
+interface HeldRowsProps {
+  readonly label: string;
+  readonly consumers: readonly ConsumerRow[];
+  /** Of one consumer alone it need not be said. */
+  readonly withHolder?: boolean;
 }
 
 export function HolderType({ type }: { readonly type: string }) {
