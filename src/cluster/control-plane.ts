@@ -226,7 +226,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     store,
     placement: placement.records,
     bus: conductor.bus,
-    hosts: conductor.hosts,
+    agents: conductor.agents,
     onGuests: (listener) => conductor.guests.begin(listener),
     whose: identity.validate,
     onRequest: watch.add,

@@ -1,6 +1,6 @@
-import type { HostRow } from "../conductor/methods/hosts.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../runtime/service.js";
 import type { AgentBus } from "./conductor/agent-messages.js";
+import type { HostAgent } from "./conductor/methods/host-methods.js";
 import type { ValidateToken } from "./credentials.js";
 import type { PlacementRecords } from "./placement/service.js";
 import type { RequestListener } from "./request-log/watched-requests.js";
@@ -12,8 +12,8 @@ export interface Inside {
   /** The embedded Placement holds them; undefined: it is elsewhere. */
   readonly placement: PlacementRecords | undefined;
   readonly bus: AgentBus;
-  /** The hosts and their processes, as `compute-cluster host list` has them. @param host null: all of them */
-  readonly hosts: (host: string | null) => Promise<readonly HostRow[]>;
+  /** The agents whose processes are known here, and how they are. */
+  readonly agents: () => Promise<readonly HostAgent[]>;
   /** Lets the listener hear of each host whose agent says that its guests have changed; returns what ends that. */
   readonly onGuests: (listener: (host: string) => void) => () => void;
   /** Finds whose token it is; undefined: it is not valid. */

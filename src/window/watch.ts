@@ -218,7 +218,7 @@ export class Watch {
   async #noteAgents(): Promise<void> {
     this.#asksSoon = false;
     // The parent may be about to end: what was known stays.
-    const rows = await this.#inside.hosts(null).catch(() => undefined);
+    const rows = await this.#inside.agents().catch(() => undefined);
     if (this.#ends.length === 0) {
       return;
     }

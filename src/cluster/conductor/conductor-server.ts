@@ -1,5 +1,4 @@
 import { ConductorError } from "../../conductor/errors.js";
-import type { HostRow } from "../../conductor/methods/hosts.js";
 import { CONDUCTOR_PATH, type Outcome } from "../../conductor/wire/frames.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { SocketAcceptor } from "../../runtime/server.js";
@@ -17,7 +16,7 @@ import { HostControls } from "./host-controls.js";
 import { type HolderListener, HostLeases } from "./host-leases.js";
 import type { HostSupervisor } from "./host-supervisor.js";
 import { clusterMethods } from "./methods/cluster-methods.js";
-import { hostMethods, listHosts } from "./methods/host-methods.js";
+import { type HostAgent, hostMethods, listAgents } from "./methods/host-methods.js";
 import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionMethods } from "./methods/session-methods.js";
@@ -59,8 +58,8 @@ export class ConductorServer {
   readonly bus: AgentBus;
   /** Instances by host, as the agents last reported them; for the scheduler. */
   readonly instanceInfo = new Map<string, ReadonlySet<string>>();
-  /** What `compute-cluster host list` is told. @param host null: every host */
-  readonly hosts: (host: string | null) => Promise<readonly HostRow[]>;
+  /** The agents whose processes are known here, and how they are. */
+  readonly agents: () => Promise<readonly HostAgent[]>;
   /** Hosts that can be started, stopped and killed over their processes' connections. */
   readonly controls: HostControls;
   /** What agents say of their guests. */
@@ -94,7 +93,7 @@ export class ConductorServer {
       controls: this.controls,
       recorder: options.recorder,
     };
-    this.hosts = (host) => listHosts(hostDeps, host);
+    this.agents = () => listAgents(hostDeps);
     const introduced = (session: Session, identity: AgentIdentity) => this.#introduced(session, identity);
     this.#dispatcher = new Dispatcher({
       store,

@@ -63,10 +63,12 @@ export class Findings {
       this.replace(`host ${host}`, []);
       return;
     }
-    const there = new Set(guests.guests.map(({ uuid }) => uuid));
-    const strangers = guests.guests.flatMap(({ uuid, name }) => this.#guest(host, uuid, name));
-    const missing = this.#store.instances.byHost(host).filter(({ uuid }) => !there.has(uuid));
-    this.replace(`host ${host}`, [...strangers, ...missing.flatMap((server) => this.#server(host, server))]);
+    const missing = new Map(this.#store.instances.byHost(host).map((server) => [server.uuid, server]));
+    const strangers = guests.guests.filter(({ uuid }) => !missing.delete(uuid));
+    this.replace(`host ${host}`, [
+      ...strangers.flatMap(({ uuid, name }) => this.#guest(host, uuid, name)),
+      ...[...missing.values()].flatMap((server) => this.#server(host, server)),
+    ]);
   }
 
   /** Says so when a consumer holds something for nobody. @param row undefined: it holds nothing */
@@ -101,9 +103,6 @@ export class Findings {
 
   #guest(host: string, uuid: string, name: string): readonly Finding[] {
     const server = this.#store.instances.get(uuid);
-    if (server?.host === host) {
-      return [];
-    }
     const key = `guest ${host} ${uuid}`;
     if (server === null) {
       const deleted = this.#store.instances.get(uuid, { readDeleted: true });

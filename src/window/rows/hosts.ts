@@ -1,6 +1,6 @@
+import type { HostAgent } from "../../cluster/conductor/methods/host-methods.js";
 import type { Store } from "../../cluster/store/store.js";
 import { isUp } from "../../conductor/liveness.js";
-import type { HostRow as KnownHost } from "../../conductor/methods/hosts.js";
 import { RELEASES, type Service } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { HostRow } from "../wire.js";
@@ -111,7 +111,7 @@ export class Hosts {
   }
 
   /** @returns the hosts of which something else is known now */
-  noteAgents(rows: readonly KnownHost[]): readonly string[] {
+  noteAgents(rows: readonly HostAgent[]): readonly string[] {
     const now = new Map(
       rows.map(({ host, state, reason, exitCode }): [string, Agent] => [
         host,

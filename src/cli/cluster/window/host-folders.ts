@@ -15,7 +15,7 @@ const GUESTS = ["domains", "state"];
 /** The hosts of a state directory: fake-libvirt hypervisors, and faults that are set, whether their agents live or not. */
 export function hostFolders(directory: StateDir, doors: Pick<Runtime, "files" | "clock" | "logger">): HostFolders {
   const { files, clock } = doors;
-  /** One each: it keeps what it has read of guests that have not changed. */
+  /** One each, while it is watched: it keeps what it has read of guests that have not changed. */
   const hypervisors = new Map<string, Virsh>();
   return {
     read: async (host) => {
@@ -52,6 +52,7 @@ export function hostFolders(directory: StateDir, doors: Pick<Runtime, "files" | 
         throw error;
       }
       return () => {
+        hypervisors.delete(host);
         for (const end of ends) {
           end();
         }

@@ -18,6 +18,10 @@ interface HostDeps {
   readonly recorder: Pick<RequestRecorder, "note"> | undefined;
 }
 
+/** What {@link listHosts} says of the agent alone. */
+export type HostAgent = Pick<HostRow, "host" | "state" | "reason" | "exitCode">;
+type AgentDeps = Pick<HostDeps, "store" | "supervisor" | "controls">;
+
 /** The methods of `compute-cluster host`. */
 export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
   const { supervisor, recorder } = deps;
@@ -80,9 +84,7 @@ export async function listHosts(deps: HostDeps, only: string | null): Promise<Ho
   const types = store.computeNodes.typesByHost(only);
   const known = processes.filter(({ host }) => isAsked(host));
   const named = new Set(known.map(({ host }) => host));
-  const pids = new Set(processes.map(({ pid }) => pid));
-  // A process of ours may still speak of a host that was removed.
-  const isGone = ({ host, pid, state }: KnownHost) => !services.has(host) && pids.has(pid) && !LIVE.has(state);
+  const isGone = goneFrom(processes, (host) => services.has(host));
   const offered = only === null ? controls.known() : [controls.find(only)].filter((found) => found !== undefined);
   const controlled = new Map(offered.flatMap((found) => (isGone(found) ? [] : [[found.host, found]])));
   const others = [...new Set([...services.keys(), ...controlled.keys()])]
@@ -97,6 +99,24 @@ export async function listHosts(deps: HostDeps, only: string | null): Promise<Ho
       service: service === undefined ? null : serviceOf(service),
     };
   });
+}
+
+/** What is known of the agents that somebody here can speak to: less than of hosts, and so for little, also of thousands. */
+export async function listAgents({ store, supervisor, controls }: AgentDeps): Promise<HostAgent[]> {
+  const processes = (await supervisor?.list()) ?? [];
+  const named = new Set(processes.map(({ host }) => host));
+  const isGone = goneFrom(processes, (host) => store.services.getByHost(host, "nova-compute") !== null);
+  const others = controls.known().filter((known) => !named.has(known.host) && !isGone(known));
+  return [...processes, ...others.map(({ host, state, detail }) => ({ host, state, reason: detail, exitCode: null }))];
+}
+
+/** A process of ours may still speak of a host that was removed. */
+function goneFrom(
+  processes: readonly HostProcess[],
+  hasService: (host: string) => boolean,
+): (known: KnownHost) => boolean {
+  const pids = new Set(processes.map(({ pid }) => pid));
+  return ({ host, pid, state }) => !LIVE.has(state) && pids.has(pid) && !hasService(host);
 }
 
 /** Asks the supervisor for the process of one host where it can tell it, since the list of all takes long. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
+import type { HostAgent } from "../../../../src/cluster/conductor/methods/host-methods.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
-import type { HostRow as KnownHost } from "../../../../src/conductor/methods/hosts.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { Hosts } from "../../../../src/window/rows/hosts.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
@@ -13,9 +13,8 @@ beforeEach(() => {
   hosts = new Hosts({ store, clock: runtime.clock, downTime: 60_000, faults: () => [] });
 });
 
-function known(host: string, more: Partial<KnownHost> = {}): KnownHost {
-  const nothing = { pid: null, process: null, driver: null, since: null, exitCode: null, log: null };
-  return { host, state: "serving", reason: "", servers: 0, service: null, ...nothing, ...more };
+function known(host: string, more: Partial<HostAgent> = {}): HostAgent {
+  return { host, state: "serving", reason: "", exitCode: null, ...more };
 }
 
 it("a host that refuses to start is there without a service, with its reason, until it is forgotten", () => {

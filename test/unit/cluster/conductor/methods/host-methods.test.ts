@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
 import { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js";
 import type { HostSupervisor } from "../../../../../src/cluster/conductor/host-supervisor.js";
-import { hostMethods } from "../../../../../src/cluster/conductor/methods/host-methods.js";
+import { hostMethods, listAgents } from "../../../../../src/cluster/conductor/methods/host-methods.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import { ComputeHostNotFound, ConductorError } from "../../../../../src/conductor/errors.js";
 import type { HostProcess } from "../../../../../src/conductor/methods/hosts.js";
@@ -50,8 +50,14 @@ beforeEach(() => {
   };
 });
 
+const agents = () => listAgents({ store, supervisor, controls: controls() });
+
 function methods() {
-  const controls = {
+  return hostMethods({ store, leases, supervisor, controls: controls(), recorder: undefined });
+}
+
+function controls() {
+  return {
     known: () => known,
     find: (host: string) => known.find((one) => one.host === host),
     control: async (host: string, action: string) => {
@@ -59,7 +65,6 @@ function methods() {
       return { host, state: "killed" as const, detail: "by hand" };
     },
   };
-  return hostMethods({ store, leases, supervisor, controls, recorder: undefined });
 }
 
 function service(host: string, more: object = {}) {
@@ -102,7 +107,21 @@ describe("the list of hosts", () => {
     processes = [aProcess("a")];
     known = [{ host: "gone", pid: 7, machine: "m", state: "stopped", detail: "" }];
     expect((await methods().list_hosts({ host: null }, caller)).map(({ host }) => host)).toEqual(["a"]);
+    expect((await agents()).map(({ host }) => host)).toEqual(["a"]);
   });
+});
+
+it("the list of agents has what somebody here can speak to, and no service that nothing serves", async () => {
+  processes = [aProcess("a", { state: "failed", exitCode: 3, reason: "refused" })];
+  known = [
+    { host: "a", pid: 7, machine: "m", state: "serving", detail: "" },
+    { host: "b", pid: 8, machine: "m", state: "killed", detail: "by hand" },
+  ];
+  service("c");
+  expect(await agents()).toMatchObject([
+    { host: "a", state: "failed", exitCode: 3, reason: "refused" },
+    { host: "b", state: "killed", exitCode: null, reason: "by hand" },
+  ]);
 });
 
 describe("an operator's command for a host", () => {
