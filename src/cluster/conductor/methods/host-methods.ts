@@ -18,7 +18,7 @@ interface HostDeps {
   readonly recorder: Pick<RequestRecorder, "note"> | undefined;
 }
 
-/** What {@link listHosts} says of the agent alone. */
+/** What the list of hosts says of the agent alone. */
 export type HostAgent = Pick<HostRow, "host" | "state" | "reason" | "exitCode">;
 type AgentDeps = Pick<HostDeps, "store" | "supervisor" | "controls">;
 
@@ -71,7 +71,7 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
 }
 
 /** What runs, then what an agent or a record alone knows. @param only null: every host */
-export async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
+async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
   const { store, controls } = deps;
   const processes = await processesFor(deps, only);
   const isAsked = (host: string): boolean => only === null || host === only;

@@ -61,7 +61,7 @@ export function ActionForm({ action }: { readonly action: WindowAction }) {
       </form>
       <dialog ref={sure} class="sure" aria-labelledby="sure-title">
         <h2 id="sure-title">{action.label}?</h2>
-        <p>{action.summary} This cannot be taken back.</p>
+        <p>{action.summary}</p>
         <form method="dialog" class="action-send">
           <button
             type="submit"
