@@ -1,4 +1,4 @@
-import { CandidateRecords } from "./candidate-records.js";
+import { CandidateRecords, RootRecords } from "./candidate-records.js";
 import type { ClientContext } from "./client-context.js";
 import { readAllocation } from "./consumer-allocations.js";
 import { asArray, asNumber, asRecord, asString, mapRecord } from "./json.js";
@@ -23,9 +23,8 @@ export async function readCandidates(
     logger.error("no allocation candidates", { query: queryString(query), answer: answer.describe() });
     return null;
   }
-  if (answer.records instanceof CandidateRecords) {
-    const { allocationRequests, providerSummaries } = answer.records;
-    return { allocationRequests, providerSummaries, version: VERSION };
+  if (answer.records instanceof RootRecords || answer.records instanceof CandidateRecords) {
+    return answer.records;
   }
   return answer.read(({ allocation_requests, provider_summaries }) => ({
     allocationRequests: asArray(allocation_requests).map((request) => ({

@@ -60,6 +60,15 @@ export interface AllocationCandidates {
   readonly providerSummaries: ReadonlyMap<string, ProviderSummary>;
   /** Microversion that the requests are to be claimed with: `1.36`. */
   readonly version: string;
+  /** Present where each candidate is one root that serves all by itself: the same as the two lists, in the same order. */
+  readonly roots?: readonly RootOffer[];
+}
+
+/** A root provider that serves all of a request by itself, each root once. */
+export interface RootOffer {
+  readonly uuid: string;
+  readonly request: AllocationRequest;
+  readonly summary: ProviderSummary;
 }
 
 export interface ProviderSummary {

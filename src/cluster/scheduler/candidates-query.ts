@@ -27,12 +27,13 @@ export function requestedResources(store: Store, { spec, instanceUuid }: Schedul
 
 /**
  * The groups of the request, the one without a suffix first, with the aggregates that the rules demand or forbid.
+ * @param aggregates all of them; read when a rule asks for them
  * @throws {NoValidHost} Placement would refuse the request, or no aggregate is for the project
  */
 export function candidatesGroups(
   { groups, groupPolicy }: ResourceRequest,
   projectId: string,
-  aggregates: readonly Aggregate[],
+  aggregates: () => readonly Aggregate[],
   rules: AggregateRules,
 ): readonly CandidatesGroup[] {
   const suffixes = groups.map(({ suffix }) => suffix).filter((suffix) => suffix !== "");
@@ -52,9 +53,9 @@ export function candidatesGroups(
   if (first === undefined) {
     throw new NoValidHost("The flavor asks for no resources at all.");
   }
-  const memberOf = rules.limitTenants ? aggregatesOfProject(projectId, aggregates, rules) : [];
+  const memberOf = rules.limitTenants ? aggregatesOfProject(projectId, aggregates(), rules) : [];
   const required = new Set(groups.flatMap(({ requiredTraits }) => [...requiredTraits]));
-  const notMemberOf = rules.isolate ? isolatedAggregates(required, aggregates) : [];
+  const notMemberOf = rules.isolate ? isolatedAggregates(required, aggregates()) : [];
   return [{ ...first, ...(memberOf.length > 0 ? { memberOf: [memberOf] } : {}), notMemberOf }, ...others];
 }
 

@@ -28,8 +28,8 @@ export class HostRecords {
     });
   }
 
-  /** The alive ones of these. */
-  nodes(uuids: readonly string[]): readonly ScheduledNode[] {
+  /** By uuid, with the alive ones of these. */
+  nodes(uuids: readonly string[]): ReadonlyMap<string, ScheduledNode> {
     const unread = uuids.filter((uuid) => !this.#nodes.has(uuid));
     if (unread.length > 0) {
       for (const { id, uuid, host, hypervisorHostname, stats } of this.#store.computeNodes.byUuids(unread)) {
@@ -37,17 +37,10 @@ export class HostRecords {
         this.#uuidOf.set(id, uuid);
       }
     }
-    const alive: ScheduledNode[] = [];
-    for (const uuid of uuids) {
-      const node = this.#nodes.get(uuid);
-      if (node !== undefined) {
-        alive.push(node);
-      }
-    }
-    return alive;
+    return this.#nodes;
   }
 
-  /** The nova-compute services of these hosts, by host. */
+  /** By host, with the nova-compute services of these. */
   services(hosts: readonly string[]): ReadonlyMap<string, Service> {
     const unread = hosts.filter((host) => !this.#services.has(host));
     if (unread.length > 0) {

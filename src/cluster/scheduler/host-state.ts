@@ -1,4 +1,10 @@
-import type { AllocationCandidates, AllocationRequest, Allocations, ProviderSummary } from "../../placement/types.js";
+import type {
+  AllocationCandidates,
+  AllocationRequest,
+  Allocations,
+  ProviderSummary,
+  RootOffer,
+} from "../../placement/types.js";
 import type { Selection, Service } from "../../records/index.js";
 import type { HostRecords, ScheduledNode } from "./host-records.js";
 
@@ -7,8 +13,8 @@ export interface HostState {
   readonly node: ScheduledNode;
   /** Null: the node has no service any more. */
   readonly service: Service | null;
-  /** The ways in which the request fits there; never empty. */
-  readonly allocationRequests: readonly AllocationRequest[];
+  /** The first way in which the request fits there. */
+  readonly allocationRequest: AllocationRequest;
   /** The root provider's by class, as Placement counts them. */
   readonly resources: ProviderSummary["resources"];
 }
@@ -21,27 +27,37 @@ export interface OfferedHosts {
 
 /** Joins what Placement offers with the compute nodes and services of the state of record. */
 export function hostStates(records: HostRecords, candidates: AllocationCandidates): OfferedHosts {
-  const { allocationRequests, providerSummaries } = candidates;
-  const byRoot = new Map<string, AllocationRequest[]>();
-  for (const request of allocationRequests) {
-    for (const root of rootsOf(request.allocations, candidates)) {
-      const requests = byRoot.get(root);
-      if (requests) {
-        requests.push(request);
-      } else {
-        byRoot.set(root, [request]);
+  const offers = candidates.roots ?? offersOf(candidates);
+  const nodes = records.nodes(offers.map(({ uuid }) => uuid));
+  const known: (readonly [ScheduledNode, RootOffer])[] = [];
+  for (const offer of offers) {
+    const node = nodes.get(offer.uuid);
+    if (node !== undefined) {
+      known.push([node, offer]);
+    }
+  }
+  const services = records.services(known.map(([{ host }]) => host));
+  const hosts = known.map(([node, { request, summary }]) => ({
+    node,
+    service: services.get(node.host) ?? null,
+    allocationRequest: request,
+    resources: summary.resources,
+  }));
+  return { hosts, unknown: hosts.length === offers.length ? 0 : countUnknown(hosts, candidates) };
+}
+
+/** By root, in the order of the answer. Placement's first way to use a root is as good as any other. */
+function offersOf(candidates: AllocationCandidates): readonly RootOffer[] {
+  const byRoot = new Map<string, RootOffer>();
+  for (const request of candidates.allocationRequests) {
+    for (const uuid of rootsOf(request.allocations, candidates)) {
+      if (!byRoot.has(uuid)) {
+        const summary = candidates.providerSummaries.get(uuid) ?? { resources: {}, rootUuid: uuid };
+        byRoot.set(uuid, { uuid, request, summary });
       }
     }
   }
-  const nodes = records.nodes([...byRoot.keys()]);
-  const services = records.services(nodes.map(({ host }) => host));
-  const hosts = nodes.map((node) => ({
-    node,
-    service: services.get(node.host) ?? null,
-    allocationRequests: byRoot.get(node.uuid) ?? [],
-    resources: providerSummaries.get(node.uuid)?.resources ?? {},
-  }));
-  return { hosts, unknown: hosts.length === byRoot.size ? 0 : countUnknown(hosts, candidates) };
+  return [...byRoot.values()];
 }
 
 function countUnknown(hosts: readonly HostState[], candidates: AllocationCandidates): number {
@@ -53,13 +69,13 @@ function countUnknown(hosts: readonly HostState[], candidates: AllocationCandida
   return new Set(unknown.flatMap(({ allocations }) => Object.keys(allocations))).size;
 }
 
-/** What a claim on the host writes; Placement's first way is as good as any other. */
+/** What a claim on the host writes. */
 export function selectionOf(host: HostState, version: string): Selection {
   return {
     host: host.node.host,
     node: host.node.hypervisorHostname,
     computeNodeUuid: host.node.uuid,
-    allocationRequest: host.allocationRequests[0]?.allocations ?? {},
+    allocationRequest: host.allocationRequest.allocations,
     allocationRequestVersion: version,
   };
 }

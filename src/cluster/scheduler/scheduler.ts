@@ -83,8 +83,8 @@ export function createScheduler(parts: {
   async function select(request: ScheduleRequest, group: GroupState | null): Promise<Destination> {
     const { hosts, version } = await candidates(request, group);
     try {
-      const { sorted, chosen } = await claimFirst(request, group, hosts, version);
-      return { selection: selectionOf(chosen, version), alternates: alternatesOf(sorted, chosen, version) };
+      const { chosen, others } = await claimFirst(request, group, hosts, version);
+      return { selection: selectionOf(chosen, version), alternates: others.map((host) => selectionOf(host, version)) };
     } catch (error) {
       // What a lost answer left behind. A move's instance keeps what it held before: who asked takes the claim off that.
       if (request.held === "replace") {
@@ -113,7 +113,7 @@ export function createScheduler(parts: {
 
   async function candidates(request: ScheduleRequest, group: GroupState | null): Promise<Offer> {
     const wanted = requestedResources(store, request);
-    const groups = candidatesGroups(wanted, request.spec.projectId, store.aggregates.list(), config.aggregates);
+    const groups = candidatesGroups(wanted, request.spec.projectId, () => store.aggregates.list(), config.aggregates);
     const inTree = requestedProvider(request, group);
     const answer = await placement.getAllocationCandidates(
       {
@@ -156,13 +156,13 @@ export function createScheduler(parts: {
     return nodes.length === 1 ? nodes[0]?.uuid : undefined;
   }
 
-  /** Claims on the best host that still has room. @throws {NoValidHost} */
+  /** Claims on the best host that still has room; the best others are its alternates. @throws {NoValidHost} */
   async function claimFirst(
     request: ScheduleRequest,
     group: GroupState | null,
     hosts: readonly HostState[],
     version: string,
-  ): Promise<{ readonly sorted: readonly HostState[]; readonly chosen: HostState }> {
+  ): Promise<{ readonly chosen: HostState; readonly others: readonly HostState[] }> {
     const { serviceDownTime, filters } = config;
     const context = { now: clock.now(), serviceDownTime, group, filters, hinted: hintedHosts(request) };
     const { passed, refused } = filterHosts(hosts, request, context);
@@ -170,21 +170,23 @@ export function createScheduler(parts: {
     const { instanceUuid: instance, requestId } = request;
     const { projectId, userId } = request.spec;
     const claim = { consumer: instance, projectId, userId, held: request.held };
+    const full: HostState[] = [];
     for (const chosen of sorted) {
       const won = await claimSelection(placement, selectionOf(chosen, version), claim, requestId);
       if (won === null) {
         throw new NoValidHost("Placement could not be asked.");
       }
       if (won) {
-        return { sorted, chosen };
+        return { chosen, others: firstOf(full, sorted, config.maxAttempts - 1) };
       }
+      full.push(chosen);
       logger.info("the host was full when it was claimed", {
         instance,
         host: chosen.node.host,
         request_id: requestId,
       });
     }
-    throw new NoValidHost(explain(refused, sorted.length));
+    throw new NoValidHost(explain(refused, full.length));
   }
 
   /** By hint; of one that names no server there is nothing to obey. */
@@ -194,13 +196,18 @@ export function createScheduler(parts: {
       named.map(([hint, uuids]) => [hint, new Set(uuids.flatMap((uuid) => store.instances.get(uuid)?.host ?? []))]),
     );
   }
+}
 
-  function alternatesOf(sorted: readonly HostState[], chosen: HostState, version: string): readonly Selection[] {
-    return sorted
-      .filter((host) => host !== chosen)
-      .slice(0, config.maxAttempts - 1)
-      .map((host) => selectionOf(host, version));
+/** So many of these and of those that follow. */
+function firstOf(first: readonly HostState[], others: Iterable<HostState>, count: number): readonly HostState[] {
+  const found = first.slice(0, count);
+  for (const host of others) {
+    if (found.length >= count) {
+      break;
+    }
+    found.push(host);
   }
+  return found;
 }
 
 /** Where affinity leaves no choice. */

@@ -35,27 +35,65 @@ function groupWeighers({ group, softWeights }: Preference): readonly Weigher[] {
   return [{ multiplier, weigh: ({ node }) => group.others.get(node.host) ?? 0 }];
 }
 
+interface Weighed {
+  readonly host: HostState;
+  readonly lot: number;
+  weight: number;
+}
+
 /** Best first; among equals by lot. Each weigher's values are scaled to 0..1 over these hosts. */
-export function weighHosts(hosts: readonly HostState[], preference: Preference, random: Random): HostState[] {
+export function weighHosts(
+  hosts: readonly HostState[],
+  preference: Preference,
+  random: Random,
+): Generator<HostState, void, void> {
   // Sorted by id, so that the same lot gives the same host whatever order Placement answered in.
   const weighed = hosts
     .toSorted((left, right) => left.node.id - right.node.id)
-    .map((host) => ({ host, weight: 0, lot: random.next() }));
+    .map((host): Weighed => ({ host, weight: 0, lot: random.next() }));
   for (const { multiplier, weigh } of [...WEIGHERS, ...groupWeighers(preference)]) {
+    const values = new Float64Array(weighed.length);
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const { host } of weighed) {
+    for (const [index, { host }] of weighed.entries()) {
       const value = weigh(host);
+      values[index] = value;
       least = Math.min(least, value);
       most = Math.max(most, value);
     }
     if (most <= least) {
       continue;
     }
-    for (const each of weighed) {
-      each.weight += (multiplier * (weigh(each.host) - least)) / (most - least);
+    for (const [index, each] of weighed.entries()) {
+      each.weight += (multiplier * ((values[index] ?? 0) - least)) / (most - least);
     }
   }
-  return weighed.sort((left, right) => right.weight - left.weight || left.lot - right.lot).map(({ host }) => host);
+  return bestFirst(weighed);
+}
+
+/** More than a schedule has use for, unless many claims are lost at once. */
+const FEW = 8;
+
+/** In their order. The few that are asked for in general are found in one pass; only who asks for more has all of them sorted. */
+function* bestFirst(weighed: Weighed[]): Generator<HostState, void, void> {
+  const few: Weighed[] = [];
+  for (const each of weighed) {
+    const last = few[FEW - 1];
+    if (last === undefined || comesBefore(each, last) < 0) {
+      const at = few.findIndex((other) => comesBefore(each, other) < 0);
+      few.splice(at < 0 ? few.length : at, 0, each);
+      few.length = Math.min(few.length, FEW);
+    }
+  }
+  for (const { host } of few) {
+    yield host;
+  }
+  for (const { host } of weighed.sort(comesBefore).slice(few.length)) {
+    yield host;
+  }
+}
+
+function comesBefore(one: Weighed, other: Weighed): number {
+  return other.weight - one.weight || one.lot - other.lot;
 }
 
 function free(amount: HostState["resources"][string] | undefined): number {

@@ -84,7 +84,7 @@ function hasOneOfEach<T>(set: ReadonlySet<T>, wanted: readonly (readonly T[])[])
   return true;
 }
 
-function hasAny<T>(set: ReadonlySet<T>, items: readonly T[]): boolean {
+export function hasAny<T>(set: ReadonlySet<T>, items: readonly T[]): boolean {
   for (const item of items) {
     if (set.has(item)) {
       return true;

@@ -2,10 +2,16 @@ import type { Provider, Trait } from "../model/records.js";
 import type { PlacementTuning } from "../options.js";
 import type { State } from "../store/state.js";
 import { type Candidate, candidateKey, combine } from "./candidate.js";
-import { type Anchors, resolveGroup, singleProviders } from "./group.js";
-import { type GroupRequest, type Surroundings, singleProviderRequests, treeRequests } from "./group-requests.js";
+import { type Anchors, hasAny, resolveGroup, singleProviders } from "./group.js";
+import {
+  type GroupRequest,
+  type Resources,
+  type Surroundings,
+  singleProviderRequests,
+  treeRequests,
+} from "./group-requests.js";
 import { product, roundRobin } from "./product.js";
-import type { CandidatesRequest, RequestGroup } from "./request.js";
+import type { CandidatesRequest } from "./request.js";
 
 export interface SearchOptions extends Pick<PlacementTuning, "maxAllocationCandidates" | "generationStrategy"> {
   /** Microversion 1.29 on; before that, a candidate has one provider of a tree at most. */
@@ -23,32 +29,44 @@ export function searchCandidates(
   request: CandidatesRequest,
   options: SearchOptions,
 ): Iterable<Candidate> {
+  const flat = searchRoots(state, request, options);
+  if (flat !== null) {
+    const { roots, resources, suffix } = flat;
+    return roots.map((provider) => {
+      const parts = resources.length === 0 ? [] : [{ provider, resources }];
+      return { parts, served: [{ suffix, anchor: provider, parts, providers: [provider] }] };
+    });
+  }
   const anchors = rootsWithTraits(state, request);
-  if (anchors === "none") {
-    return [];
-  }
-  const sharing = state.sharing();
-  const trees = sharing.size > 0 || state.nested > 0;
-  const [only, another] = request.groups;
-  if (!trees && only !== undefined && another === undefined) {
-    return searchFlat(state, only, options, anchors);
-  }
-  return search(state, request, options, { anchors, sharing });
+  return anchors === "none" ? [] : search(state, request, options, { anchors, sharing: state.sharing() });
 }
 
-/** One group in a world without trees and sharing providers, which is how most clouds look. */
-function searchFlat(state: State, wanted: RequestGroup, options: SearchOptions, anchors: Anchors | null): Candidate[] {
-  const { maxAllocationCandidates: most, limit } = options;
-  const group = resolveGroup(state, wanted);
-  if (group === undefined) {
-    return [];
+/** Roots that each serve all of a request by themselves. */
+export interface FoundRoots {
+  readonly roots: readonly Provider[];
+  readonly resources: Resources;
+  readonly suffix: string;
+}
+
+/**
+ * The candidates for one group in a world without trees and sharing providers, which is how most clouds look. Null: the
+ * request or the world is not as simple.
+ * @throws {ResourceClassNotFound | TraitNotFound}
+ */
+export function searchRoots(state: State, request: CandidatesRequest, options: SearchOptions): FoundRoots | null {
+  const [only, another] = request.groups;
+  if (state.nested > 0 || only === undefined || another !== undefined || state.sharing().size > 0) {
+    return null;
   }
-  const { suffix, resources } = group;
+  const anchors = rootsWithTraits(state, request);
+  const group = anchors === "none" ? undefined : resolveGroup(state, only);
+  if (anchors === "none" || group === undefined) {
+    return { roots: [], resources: [], suffix: only.suffix };
+  }
+  const { maxAllocationCandidates: most, limit } = options;
   const bound = Math.min(limit ?? Number.POSITIVE_INFINITY, most < 0 ? Number.POSITIVE_INFINITY : most);
-  return singleProviders(group, anchors, bound).map((provider) => {
-    const parts = resources.length === 0 ? [] : [{ provider, resources }];
-    return { parts, served: [{ suffix, anchor: provider, parts, providers: [provider] }] };
-  });
+  const { suffix, resources } = group;
+  return { roots: singleProviders(group, anchors, bound), resources, suffix };
 }
 
 function* search(
@@ -124,8 +142,7 @@ function rootsWithTraits(state: State, { root }: CandidatesRequest): Anchors | "
   }
   const required = root.required.flatMap((any) => [...any]).map((name) => state.trait(name));
   const forbidden = [...root.forbidden].map((name) => state.trait(name));
-  const fits = ({ traits }: Provider) =>
-    required.every((trait: Trait) => traits.has(trait)) && !forbidden.some((trait) => traits.has(trait));
+  const fits = ({ traits }: Provider) => hasAll(traits, required) && !hasAny(traits, forbidden);
   const [first] = required;
   const start: Iterable<Provider> = first === undefined ? state.providers.values() : first.providers;
   // Each root is looked at when it is met: a search with a limit meets few of them.
@@ -135,6 +152,15 @@ function rootsWithTraits(state: State, { root }: CandidatesRequest): Anchors | "
     }
   }
   return "none";
+}
+
+function hasAll(traits: ReadonlySet<Trait>, wanted: readonly Trait[]): boolean {
+  for (const trait of wanted) {
+    if (!traits.has(trait)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 function* alone(requests: Iterable<GroupRequest>): Generator<Candidate> {

@@ -1,8 +1,7 @@
-import type { Candidate } from "../candidates/candidate.js";
-import { candidateRecords } from "../candidates/records.js";
+import { candidateRecords, rootRecords } from "../candidates/records.js";
 import { candidatesJson } from "../candidates/render.js";
 import { parseCandidatesRequest } from "../candidates/request.js";
-import { searchCandidates } from "../candidates/search.js";
+import { searchCandidates, searchRoots } from "../candidates/search.js";
 import { type Answer, type Call, checkQuery } from "../http/call.js";
 import { badRequest } from "../http/http-error.js";
 import { ResourceClassNotFound, TraitNotFound } from "../model/errors.js";
@@ -21,10 +20,16 @@ export function listCandidates(call: Call): Answer {
     // A mixture needs all of its members.
     const limit = tuning.randomizeAllocationCandidates ? null : request.limit;
     const options = { ...tuning, nestedAware: call.minor >= 29, limit };
-    const found = take(call, searchCandidates(call.state, request, options), request.limit);
     const modified = call.unit.now;
-    if (call.request.takesRecords && call.minor >= RECORDS_SINCE) {
-      return { records: candidateRecords(found), modified };
+    const records = call.request.takesRecords === true && call.minor >= RECORDS_SINCE;
+    const flat = records ? searchRoots(call.state, request, options) : null;
+    if (flat !== null) {
+      const roots = take(call, flat.roots, request.limit);
+      return { records: rootRecords(roots, flat.resources, `1.${call.minor}`), modified };
+    }
+    const found = take(call, searchCandidates(call.state, request, options), request.limit);
+    if (records) {
+      return { records: candidateRecords(found, `1.${call.minor}`), modified };
     }
     return { body: candidatesJson(found, call.minor, call.state.nested > 0, requested), modified };
   } catch (error) {
@@ -39,7 +44,7 @@ export function listCandidates(call: Call): Answer {
 }
 
 /** As many as wanted: the first ones, or with `randomize_allocation_candidates` any. */
-function take(call: Call, candidates: Iterable<Candidate>, limit: number | null): Candidate[] {
+function take<T>(call: Call, candidates: Iterable<T>, limit: number | null): readonly T[] {
   if (call.tuning.randomizeAllocationCandidates) {
     const all = [...candidates];
     for (let i = all.length - 1; i > 0; i -= 1) {
@@ -51,7 +56,7 @@ function take(call: Call, candidates: Iterable<Candidate>, limit: number | null)
     }
     return limit === null ? all : all.slice(0, limit);
   }
-  const found: Candidate[] = [];
+  const found: T[] = [];
   for (const candidate of candidates) {
     found.push(candidate);
     if (found.length === limit) {

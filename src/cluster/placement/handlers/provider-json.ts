@@ -48,7 +48,7 @@ export function fragment(provider: Provider, key: string, make: () => string): s
 
 /** To be filled, until the provider changes. */
 export function fragmentsOf(provider: Provider): Fragments {
-  provider.fragments ??= { texts: new Map(), summary: null, request: null };
+  provider.fragments ??= { texts: new Map(), summary: null, offer: null };
   return provider.fragments;
 }
 

@@ -1,4 +1,4 @@
-import type { AllocationRequest, ProviderSummary } from "../../../placement/types.js";
+import type { ProviderSummary, RootOffer } from "../../../placement/types.js";
 
 /** What Placement holds, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
 
@@ -64,7 +64,7 @@ export interface Fragments {
   readonly texts: Map<string, string>;
   /** For who takes records; of the ways to take all from this provider, the last one. */
   summary: ProviderSummary | null;
-  request: { readonly amounts: string; readonly made: AllocationRequest } | null;
+  offer: { readonly amounts: string; readonly made: RootOffer } | null;
 }
 
 /** The amounts of an inventory, as the API names them. */

@@ -109,7 +109,7 @@ describe("candidatesGroups", () => {
     aggregate("t3", { "trait:CUSTOM_B": "forbidden", CUSTOM_C: "required" }),
   ];
   const groups = (extraSpecs: Readonly<Record<string, string>>, rules = {}, project = "project") =>
-    candidatesGroups(resourceRequest(aFlavor({ extraSpecs })), project, AGGREGATES, { ...NO_RULES, ...rules });
+    candidatesGroups(resourceRequest(aFlavor({ extraSpecs })), project, () => AGGREGATES, { ...NO_RULES, ...rules });
   const SPECS = {
     "resources1:VGPU": "1",
     "trait1:CUSTOM_A": "required",
@@ -143,7 +143,7 @@ describe("candidatesGroups", () => {
 
   it("a flavor that asks for nothing, or for several groups without a policy, is refused", () => {
     const none = { groups: [], groupPolicy: null };
-    expect(() => candidatesGroups(none, "p", [], NO_RULES)).toThrow(NoValidHost);
+    expect(() => candidatesGroups(none, "p", () => [], NO_RULES)).toThrow(NoValidHost);
     const two = { "resources1:VGPU": "1", "resources2:VGPU": "1" };
     expect(() => groups(two)).toThrow("asks for the resource groups 1, 2 without saying");
     expect(groups({ ...two, group_policy: "none" })).toHaveLength(3);

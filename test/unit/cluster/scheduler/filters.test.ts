@@ -29,7 +29,7 @@ function hostOf(service: Partial<Service> | null = {}, host = "h"): HostState {
   return {
     node: aComputeNode({ host, hypervisorHostname: `${host}-node`, uuid: `${host}-uuid` }),
     service: service === null ? null : ({ ...up, ...service } as Service),
-    allocationRequests: [],
+    allocationRequest: { allocations: {} },
     resources: {},
   };
 }
@@ -143,10 +143,10 @@ describe("what Placement offers", () => {
       {
         node: expect.objectContaining({ uuid: "a" }),
         service: { host: "host-a" },
-        allocationRequests: [one, two],
+        allocationRequest: one,
         resources: { VCPU: { capacity: 8, used: 3 }, MEMORY_MB: { capacity: 100, used: 100 } },
       },
-      { node: expect.objectContaining({ uuid: "b" }), service: null, allocationRequests: [three], resources: {} },
+      { node: expect.objectContaining({ uuid: "b" }), service: null, allocationRequest: three, resources: {} },
     ]);
     expect([unknown, asked]).toEqual([0, ["nova-compute of host-a, host-b"]]);
   });
@@ -164,7 +164,7 @@ describe("what Placement offers", () => {
   });
 
   it("a selection writes the first way, with the version that it came with", () => {
-    const host = { ...hostOf(), allocationRequests: [on("a"), on("b")] };
+    const host = { ...hostOf(), allocationRequest: on("a") };
     expect(selectionOf(host, "1.36")).toEqual({
       host: "h",
       node: "h-node",

@@ -14,11 +14,11 @@ async function twoHosts() {
 
 it("an alive node of these uuids is known by its newest record", async () => {
   const { store, records, hosts, uuids } = await twoHosts();
-  const names = () => records.nodes([...uuids, uuidOf(9)]).map(({ host }) => host);
+  const names = () => [...records.nodes([...uuids, uuidOf(9)]).values()].map(({ host }) => host);
   expect(names()).toEqual(["h1", "h2"]);
   const [first = hosts[0], second = hosts[1]] = hosts;
   store.computeNodes.save(first?.node.id ?? 0, { stats: { failed_builds: "2" } });
-  expect(records.nodes(uuids)[0]?.stats).toEqual({ failed_builds: "2" });
+  expect(records.nodes(uuids).get(uuids[0] ?? "")?.stats).toEqual({ failed_builds: "2" });
   store.computeNodes.destroy(second?.node.id ?? 0, "h2");
   expect(names()).toEqual(["h1"]);
   store.computeNodes.save(second?.node.id ?? 0, RESOURCES, { undelete: true });

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GroupState } from "../../../../src/cluster/scheduler/group-placements.js";
 import type { HostState } from "../../../../src/cluster/scheduler/host-state.js";
@@ -11,19 +12,64 @@ function host(id: number, free: Readonly<Record<string, number>>, stats = {}): H
   const resources = Object.fromEntries(
     Object.entries(free).map(([name, amount]) => [name, { capacity: 2 * amount, used: amount }]),
   );
-  return { node: aComputeNode({ id, stats }), service: null, allocationRequests: [], resources };
+  return { node: aComputeNode({ id, stats }), service: null, allocationRequest: { allocations: {} }, resources };
 }
 
 /** Ids, best first. */
 function order(hosts: readonly HostState[], seed = "lots", group: GroupState | null = null) {
-  return weighHosts(hosts, { group, softWeights: SOFT_WEIGHTS }, new VirtualWorld({ seed }).spawn().random).map(
-    ({ node }) => node.id,
-  );
+  const { random } = new VirtualWorld({ seed }).spawn();
+  return [...weighHosts(hosts, { group, softWeights: SOFT_WEIGHTS }, random)].map(({ node }) => node.id);
 }
 
 it("the same lots give the same order, in whatever order Placement answers", () => {
   const hosts = [1, 2, 3, 4, 5].map((id) => host(id, { VCPU: 1 }));
   expect(order(hosts.toReversed())).toEqual(order(hosts));
+});
+
+/** All sorted at once, by the sum of what each weigher says. */
+function plainOrder(hosts: readonly HostState[], seed: string): readonly number[] {
+  const { random } = new VirtualWorld({ seed }).spawn();
+  const byId = hosts.toSorted((left, right) => left.node.id - right.node.id);
+  const lots = new Map(byId.map(({ node }) => [node.id, random.next()]));
+  const scaled = (value: (host: HostState) => number) => {
+    const all = hosts.map(value);
+    const [least, most] = [Math.min(...all), Math.max(...all)];
+    return (each: HostState) => (most > least ? (value(each) - least) / (most - least) : 0);
+  };
+  const of = (name: string) => (each: HostState) =>
+    (each.resources[name]?.capacity ?? 0) - (each.resources[name]?.used ?? 0);
+  const failed = scaled((each) => Number(each.node.stats.failed_builds ?? 0));
+  const [memory, cpus] = [scaled(of("MEMORY_MB")), scaled(of("VCPU"))];
+  const weight = (each: HostState) => memory(each) + cpus(each) - 1_000_000 * failed(each);
+  return hosts
+    .map((each) => ({ id: each.node.id, weight: weight(each), lot: lots.get(each.node.id) ?? 0 }))
+    .sort((left, right) => right.weight - left.weight || left.lot - right.lot)
+    .map(({ id }) => id);
+}
+
+it("hosts come in the order of all sorted at once, however many are asked for", () => {
+  const aHost = fc.record({
+    VCPU: fc.integer({ min: 0, max: 3 }),
+    MEMORY_MB: fc.integer({ min: 0, max: 3 }),
+    failed: fc.integer({ min: 0, max: 1 }),
+  });
+  fc.assert(
+    fc.property(fc.array(aHost, { maxLength: 40 }), fc.string(), fc.nat(40), (drawn, seed, asked) => {
+      const hosts = drawn.map(({ failed, ...free }, index) =>
+        host(((index * 7) % 41) + 1, free, failed === 0 ? {} : { failed_builds: "1" }),
+      );
+      const expected = plainOrder(hosts, seed);
+      expect(order(hosts, seed)).toEqual(expected);
+      const { random } = new VirtualWorld({ seed }).spawn();
+      const first: number[] = [];
+      for (const { node } of weighHosts(hosts, { group: null, softWeights: SOFT_WEIGHTS }, random)) {
+        if (first.push(node.id) > asked) {
+          break;
+        }
+      }
+      expect(first).toEqual(expected.slice(0, asked + 1));
+    }),
+  );
 });
 
 it.each(["MEMORY_MB", "VCPU"])("a host without %s has least of it", (name) => {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { inProcessHttp } from "../../../../../src/cluster/in-process-http.js";
 import { Turns } from "../../../../../src/cluster/turns.js";
@@ -37,9 +38,12 @@ describe("candidates as records", () => {
     const query = { groups, rootRequired: [], limit: 1000, ...more };
     const read = async (changes: Partial<ServiceRequest>) => {
       const found = await client(changes).getAllocationCandidates(query);
-      return JSON.stringify(found, (_, value) => (value instanceof Map ? [...value] : value));
+      const { allocationRequests, providerSummaries, version } = found ?? expect.unreachable();
+      return { shown: JSON.stringify([allocationRequests, [...providerSummaries], version]), roots: found?.roots };
     };
-    return { text: await read({ takesRecords: false }), records: await read({}) };
+    const { shown: text } = await read({ takesRecords: false });
+    const { shown: records, roots } = await read({});
+    return { text, records, roots };
   }
 
   async function expectSame(...query: Parameters<typeof both>): Promise<string> {
@@ -62,7 +66,7 @@ describe("candidates as records", () => {
     const two = [group({ VCPU: 1 }), group({ SRIOV_NET_VF: 1 }, "_a"), group({ SRIOV_NET_VF: 1 }, "_b")];
     expect(await expectSame(two, { groupPolicy: "none" })).toContain('"SRIOV_NET_VF":2');
     expect(await expectSame([group({ VCPU: 1 })], { limit: 1 })).not.toContain(uuid(5));
-    expect(await expectSame([group({ VCPU: 64 })])).toContain('"allocationRequests":[]');
+    expect(await expectSame([group({ VCPU: 64 })])).toBe('[[],[],"1.36"]');
   });
 
   it("follow each change of a provider", async () => {
@@ -84,6 +88,58 @@ describe("candidates as records", () => {
     await look();
     world.json("PUT", `/resource_providers/${uuid(1)}`, { name: "p1", parent_provider_uuid: uuid(2) });
     await look();
+  });
+
+  it("are roots alone where there are neither trees, sharing providers nor groups", async () => {
+    world.provider(1, { VCPU: 4 });
+    world.provider(2, { VCPU: 1 });
+    const flat = await both([group({ VCPU: 1 })]);
+    expect(flat.roots?.map(({ uuid: root }) => root)).toEqual([uuid(1), uuid(2)]);
+    const grouped = await both([group({ VCPU: 1 }, "_a"), group({ VCPU: 1 }, "_b")], { groupPolicy: "none" });
+    expect(grouped.roots).toBeUndefined();
+    world.provider(3, { VCPU: 4 }, { parent: 2 });
+    expect((await both([group({ VCPU: 1 })])).roots).toBeUndefined();
+  });
+
+  it("say what the JSON says of any world", async () => {
+    const amounts = fc.record({ VCPU: fc.nat(3), MEMORY_MB: fc.nat(3) }, { requiredKeys: [] });
+    const seldom = fc.mapToConstant({ num: 7, build: () => false }, { num: 1, build: () => true });
+    const traits = fc
+      .tuple(fc.subarray(["COMPUTE_NODE", "COMPUTE_STATUS_DISABLED"]), seldom)
+      .map(([some, shares]) => [...some, ...(shares ? ["MISC_SHARES_VIA_AGGREGATE"] : [])]);
+    const aProvider = fc.record({
+      inventories: amounts,
+      traits,
+      aggregates: fc.subarray([aggregate(1), aggregate(2)]),
+      child: seldom,
+      used: amounts,
+    });
+    const aQuery = fc.record({
+      rootRequired: fc.subarray(["!COMPUTE_STATUS_DISABLED", "COMPUTE_NODE"]),
+      limit: fc.integer({ min: 1, max: 8 }),
+    });
+    const wanted = fc.record({ VCPU: fc.integer({ min: 1, max: 2 }) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(aProvider, { maxLength: 8 }), wanted, aQuery, async (drawn, resources, query) => {
+        world = new World();
+        for (const [index, each] of drawn.entries()) {
+          const { inventories, child, used, traits: has, aggregates } = each;
+          const totals = Object.fromEntries(Object.entries(inventories).filter(([, total]) => total > 0));
+          world.provider(index + 1, totals, {
+            ...(has.length > 0 ? { traits: has } : {}),
+            aggregates,
+            ...(child && index > 0 ? { parent: 1 } : {}),
+          });
+          const taken = Object.entries(used).filter(([name, amount]) => amount > 0 && amount <= (totals[name] ?? 0));
+          if (taken.length > 0) {
+            world.allocate(index + 1, null, { [index + 1]: Object.fromEntries(taken) });
+          }
+          // What was kept of the world before this is not what is said of it now.
+          await expectSame([group(resources)], query);
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it("are answered in place of JSON, from the microversion on whose summaries they are", async () => {
