@@ -15,8 +15,9 @@ function limitFor(deps: QuotaDeps, { credentials }: Call, resource: string): num
 
 /** @throws {Fault} 403 */
 export function refuseMetadata(deps: QuotaDeps, call: Call, metadata: Readonly<Record<string, string>> = {}): void {
-  const limit = limitFor(deps, call, "metadata_items");
-  if (isOver(limit, Object.keys(metadata).length)) {
+  const count = Object.keys(metadata).length;
+  const limit = count === 0 ? undefined : limitFor(deps, call, "metadata_items");
+  if (isOver(limit, count)) {
     throw new Fault(403, `Maximum number of metadata items exceeds ${limit}`);
   }
 }
@@ -34,6 +35,9 @@ export function refuseImageMetadata(
 
 /** Files that a guest begins with, of APIs before 2.57. @throws {Fault} 403 */
 export function refuseFiles(deps: QuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
+  if (files.length === 0) {
+    return;
+  }
   if (isOver(limitFor(deps, call, "injected_files"), files.length)) {
     throw new Fault(403, "Personality file limit exceeded");
   }

@@ -3,6 +3,7 @@ import type { Limits } from "../../store/quotas.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { Fault } from "../api/fault.js";
 import { isOver, limitsOf } from "./limits-of.js";
+import { UNLIMITED } from "./resources.js";
 import { type ServerUsage, serverUsage } from "./usage.js";
 
 type QuotaDeps = Pick<ComputeDeps, "store" | "quota">;
@@ -55,25 +56,30 @@ export function refuseUpsize(deps: QuotaDeps, owner: Owner, before: Size, after:
   }
 }
 
-/** The project, and the user where somebody has set a limit for that. */
+/** The project, and the user where somebody has set a limit for that; not what nothing limits. */
 function scopesOf(deps: QuotaDeps, { projectId, userId }: Owner): readonly Scope[] {
   if (!deps.quota.enforced) {
     return [];
   }
-  const project = { limits: limitsOf(deps, projectId, null), used: serverUsage(deps, projectId, null) };
   const own = deps.store.quotas.limits(projectId, userId);
-  if (!COUNTED.some((name) => own[name] !== undefined)) {
-    return [project];
-  }
-  return [project, { limits: limitsOf(deps, projectId, userId), used: serverUsage(deps, projectId, userId) }];
+  const users = COUNTED.some((name) => own[name] !== undefined) ? [null, userId] : [null];
+  return users.flatMap((user) => {
+    const limits = limitsOf(deps, projectId, user);
+    // Thousands of servers would be counted for nothing.
+    return COUNTED.some((name) => isLimited(limits[name]))
+      ? [{ limits, used: serverUsage(deps, projectId, user) }]
+      : [];
+  });
 }
+
+const isLimited = (limit = UNLIMITED): boolean => limit >= 0;
 
 /** Servers of the flavor for which there is room. */
 function room({ limits, used }: Scope, { vcpus, memoryMb }: Size): number {
   const each: ServerUsage = { instances: 1, cores: vcpus, ram: memoryMb };
   const rooms = COUNTED.map((name) => {
-    const { [name]: limit = -1 } = limits;
-    return limit < 0 || each[name] === 0
+    const { [name]: limit = UNLIMITED } = limits;
+    return !isLimited(limit) || each[name] === 0
       ? Number.POSITIVE_INFINITY
       : Math.max(0, Math.floor((limit - used[name]) / each[name]));
   });
