@@ -159,7 +159,7 @@ class NodeListener implements Listener {
     let opened = false;
     this.#sockets.handleUpgrade(request, connection, head, (ws) => {
       opened = true;
-      socket.attach(ws);
+      socket.attach(ws, connection);
     });
     // ws calls back at once, or has answered a malformed handshake itself.
     if (!opened) {

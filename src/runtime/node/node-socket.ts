@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Logger } from "../logger.js";
 import type { Socket } from "../socket.js";
@@ -8,6 +9,8 @@ export class NodeSocket implements Socket {
   readonly #logger: Logger;
   readonly #inbox = new SocketInbox();
   #ws: WebSocket | undefined;
+  #stream: Pick<Writable, "cork" | "uncork"> | undefined;
+  #held = false;
   #early: ((ws: WebSocket) => void)[] = [];
   #dead = false;
 
@@ -16,9 +19,14 @@ export class NodeSocket implements Socket {
     this.#logger = logger;
   }
 
-  /** The connection is open. */
-  attach(ws: WebSocket): void {
+  /**
+   * The connection is open.
+   * @param stream what carries it: frames that are sent in one turn of the event loop are handed to the system together, since to
+   *   hand something over costs more than to make it. Absent: each goes at once.
+   */
+  attach(ws: WebSocket, stream?: Pick<Writable, "cork" | "uncork">): void {
     this.#ws = ws;
+    this.#stream = stream;
     ws.on("message", (data, isBinary) => {
       if (isBinary) {
         ws.close(1003, "only text frames are taken");
@@ -51,9 +59,23 @@ export class NodeSocket implements Socket {
   send(text: string): void {
     this.#do((ws) => {
       if (ws.readyState === ws.OPEN) {
+        this.#hold();
         ws.send(text);
       }
     });
+  }
+
+  /** Until all that is ready to run has had its turn. */
+  #hold(): void {
+    const stream = this.#stream;
+    if (stream !== undefined && !this.#held) {
+      this.#held = true;
+      stream.cork();
+      setImmediate(() => {
+        this.#held = false;
+        stream.uncork();
+      });
+    }
   }
 
   afterTurn(action: () => void): void {
