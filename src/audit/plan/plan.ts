@@ -79,6 +79,38 @@ export interface ProviderState {
   readonly aggregates: readonly string[];
 }
 
+/** The consumers or the provider that it changes. */
+export function subjectsOf(action: Action): readonly string[] {
+  switch (action.kind) {
+    case "allocations":
+      return action.consumers.map(({ uuid }) => uuid);
+    case "create-provider":
+    case "delete-provider":
+      return [action.provider.uuid];
+    case "rename-provider":
+    case "set-inventories":
+      return [action.uuid];
+  }
+}
+
+/** The plan with the edits alone that change one of these consumers and providers. @throws {NotInPlan} none changes one of them */
+export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
+  const edits = plan.edits.filter(({ action }) => subjectsOf(action).some((uuid) => uuids.includes(uuid)));
+  const changed = new Set(edits.flatMap(({ action }) => subjectsOf(action)));
+  const strange = uuids.filter((uuid) => !changed.has(uuid));
+  if (strange.length > 0) {
+    throw new NotInPlan(
+      `the plan changes no consumer and no provider ${strange.join(", ")}; audit --plan writes one of what is wrong now`,
+    );
+  }
+  return { ...plan, edits };
+}
+
+/** Something was chosen of a plan that is not in it. */
+export class NotInPlan extends Error {
+  override readonly name = "NotInPlan";
+}
+
 /** One line for an operator. */
 export function describeAction(action: Action): string {
   switch (action.kind) {

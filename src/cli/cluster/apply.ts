@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { applyPlan, type Line } from "../../audit/apply/apply-plan.js";
-import { describeAction } from "../../audit/plan/plan.js";
+import { describeAction, onlyOf } from "../../audit/plan/plan.js";
 import { readPlan } from "../../audit/plan/plan-file.js";
 import { ProgressBar } from "../ui/progress-bar.js";
 import { type Column, renderTable } from "../ui/table.js";
@@ -9,6 +9,7 @@ import { createTerminal } from "../ui/terminal.js";
 import { AuditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
 
 interface ApplyOptions extends CloudOptions {
+  readonly only: readonly string[];
   readonly undo?: true;
   readonly json?: true;
 }
@@ -22,6 +23,12 @@ export function applyCommand(): Command {
         "do), 1 (an edit was refused, or the cloud failed) or 2 (options, clouds.yaml, the plan).",
     )
     .argument("<plan>", "the file")
+    .option(
+      "--only <uuid>",
+      "the edits alone that change this consumer or provider; repeatable",
+      (uuid: string, before: readonly string[]) => [...before, uuid],
+      [],
+    )
     .option("--undo", "take the edits back: every allocation as it was")
     .option("--json", "the outcome of each edit as JSON");
   for (const option of cloudOptions()) {
@@ -36,7 +43,8 @@ function run(file: string, options: ApplyOptions): Promise<number> {
   return withCloud("compute-cluster apply", options, async ({ name, placement }, { files }) => {
     const terminal = createTerminal();
     const bar = new ProgressBar();
-    const plan = await readPlan(files, resolve(file), name);
+    const whole = await readPlan(files, resolve(file), name);
+    const plan = options.only.length === 0 ? whole : onlyOf(whole, options.only);
     let done = 0;
     const lines = await applyPlan(placement, plan, {
       undo: options.undo === true,

@@ -4,6 +4,7 @@ import { chooseCloud } from "../../audit/cloud/choose-cloud.js";
 import type { CloudConfig } from "../../audit/cloud/cloud-config.js";
 import { CloudConfigInvalid, CloudError } from "../../audit/cloud/errors.js";
 import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
+import { NotInPlan } from "../../audit/plan/plan.js";
 import { PlanUnreadable } from "../../audit/plan/plan-file.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
@@ -64,12 +65,12 @@ export async function withCloud(
     runtime = createNodeRuntime({ logger: quietLogger, tls: await readTls(config, files) });
     return await work(await openCloud(runtime.http, config), runtime);
   } catch (error) {
-    if (!(error instanceof CloudError || error instanceof PlanUnreadable)) {
+    const isOfPlan = error instanceof PlanUnreadable || error instanceof NotInPlan;
+    if (!(error instanceof CloudError || isOfPlan)) {
       throw error;
     }
     process.stderr.write(`${terminalText(`${program}: ${error.message}`)}\n`);
-    const usage = error instanceof CloudConfigInvalid || error instanceof PlanUnreadable;
-    return usage ? ExitCode.usage : AuditExitCode.failed;
+    return error instanceof CloudConfigInvalid || isOfPlan ? ExitCode.usage : AuditExitCode.failed;
   } finally {
     await runtime?.http.close();
   }

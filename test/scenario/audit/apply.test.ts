@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { applyPlan } from "../../../src/audit/apply/apply-plan.js";
-import type { Plan } from "../../../src/audit/plan/plan.js";
+import { type Edit, NotInPlan, onlyOf, type Plan, subjectsOf } from "../../../src/audit/plan/plan.js";
 import { PlanUnreadable, readPlan, writePlan } from "../../../src/audit/plan/plan-file.js";
 import { HttpConnectFailure } from "../../../src/runtime/http.js";
 import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
@@ -33,6 +33,26 @@ describe("carrying a plan out", () => {
     );
     expect(lines[orphan]?.outcome).toMatchObject({ why: expect.stringMatching(/generation was to be 1, it is 2/) });
     expect(await at.world.consumers([uuid])).toMatchObject({ [uuid]: { held: { [at.node("one")]: NEED } } });
+  });
+
+  it("does and takes back what was chosen alone, and refuses what the plan does not change", async () => {
+    const { placement } = await at.world.cloud();
+    const chosen = plan.edits.filter(({ findings }) => findings.includes("orphaned-consumer"));
+    const uuids = chosen.flatMap(({ action }) => subjectsOf(action));
+    const part = onlyOf(plan, uuids);
+    expect([part.edits, part.edits.length < plan.edits.length]).toEqual([chosen, true]);
+    const done = await applyPlan(placement, part, { undo: false });
+    expect(done.map(({ outcome }) => outcome.state)).toEqual(chosen.map(() => "done"));
+    expect((await at.world.audit()).plan.edits).toHaveLength(plan.edits.length - chosen.length);
+    await applyPlan(placement, part, { undo: true });
+    expect((await at.world.audit()).plan.edits).toHaveLength(plan.edits.length);
+    expect(() => onlyOf(plan, [...uuids, "nobody"])).toThrow(NotInPlan);
+    expect(() => onlyOf(plan, ["nobody"])).toThrow(/changes no consumer and no provider nobody;/);
+  });
+
+  it("finds each edit by what it changes", () => {
+    const found = plan.edits.map(({ action }) => onlyOf(plan, subjectsOf(action)).edits);
+    expect(found.map((edits, index) => edits.includes(plan.edits[index] as Edit))).toEqual(plan.edits.map(() => true));
   });
 
   it("refuses to take back what has changed since it was done", async () => {
