@@ -10,7 +10,7 @@ import { Hosts } from "./rows/hosts.js";
 import { Moves } from "./rows/moves.js";
 import { Providers } from "./rows/providers.js";
 import { serverRow } from "./rows/server-row.js";
-import { type ReadShelves, Shelves } from "./rows/shelves.js";
+import { type ReadShelves, SHELVES, Shelves } from "./rows/shelves.js";
 import type { Kind, Rows, WindowRow } from "./wire.js";
 
 /** Milliseconds that an agent may take to say what it has. */
@@ -132,11 +132,10 @@ export class Shown {
     for (const [key, value] of this.guests.all) {
       yield { kind: "guests", key, value };
     }
-    for (const [key, value] of this.shelves.all.snapshot) {
-      yield { kind: "snapshot", key, value };
-    }
-    for (const [key, value] of this.shelves.all.scenario) {
-      yield { kind: "scenario", key, value };
+    for (const kind of SHELVES) {
+      for (const [key, value] of this.shelves.all[kind]) {
+        yield { kind, key, value } as WindowRow;
+      }
     }
     for (const [key, value] of this.#findings.all) {
       yield { kind: "finding", key, value };
@@ -178,6 +177,7 @@ export class Shown {
         return this.flavors.read(key);
       case "request":
         return undefined;
+      case "edit":
       case "snapshot":
       case "scenario":
         return this.shelves.all[kind].get(key);

@@ -65,7 +65,7 @@ export class Watch {
     }
   }
 
-  /** Snapshots may be others now. */
+  /** Snapshots, or what the last audit has found, may be others now. */
   noteShelves(): void {
     void this.shown.shelves.note();
   }

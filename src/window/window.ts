@@ -209,7 +209,7 @@ export function openWindow(inside: Inside, options: WindowOptions): Window {
       return refusal(404, `there is no action ${name}; there are ${deeds.map(({ action }) => action.name).join(", ")}`);
     }
     const answer = await doDeed(deed, request.body, (host) => watch.look(host));
-    if (deed.action.subject === "snapshot") {
+    if (["snapshot", "finding", "cluster"].includes(deed.action.subject)) {
       watch.noteShelves();
     }
     return answer;

@@ -141,6 +141,8 @@ export interface Rows {
   readonly request: RequestRow;
   /** By the flavor's id: for the fields of actions. */
   readonly flavor: FlavorRow;
+  /** By a key of its own: what the plan of the last audit would do. */
+  readonly edit: EditRow;
   /** By name of the snapshot or scenario. */
   readonly snapshot: SnapshotRow;
   readonly scenario: { readonly title: string };
@@ -280,7 +282,7 @@ export interface GuestRow {
 }
 
 export interface FindingRow {
-  /** `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation`, `missing-allocation` here; and the codes of `compute-cluster audit`. */
+  /** `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation` or `missing-allocation`. */
   readonly code: string;
   readonly text: string;
   /** Where it is shown; null: it is not about one. */
@@ -288,8 +290,17 @@ export interface FindingRow {
   readonly server: string | null;
   readonly consumer: string | null;
   readonly provider: string | null;
-  /** What the action `apply` of this finding would do; empty: nothing that may be done. */
-  readonly remedies: readonly string[];
+}
+
+/** An edit of the plan that the action `audit` has written; `apply` and `undo` do it alone, or take it back. */
+export interface EditRow {
+  /** Codes of what `compute-cluster audit` has found, which it removes. */
+  readonly findings: readonly string[];
+  readonly reason: string;
+  /** What it does, in a line. */
+  readonly does: string;
+  /** The consumer or provider that it changes, by which it can be chosen. */
+  readonly subject: string;
 }
 
 export interface LatestAction {

@@ -8,9 +8,10 @@ import { RealCluster } from "./support/real-cluster.js";
 import { Visits } from "./support/visits.js";
 
 const NOBODY = "0b5e55ed-0000-4000-8000-000000000001";
+const OTHER = "0b5e55ed-0000-4000-8000-000000000002";
 
 /** Has nobody hold two VCPUs of the host, as a script would that has lost its server. */
-async function holdForNobody(stateDir: string, host: string): Promise<void> {
+async function holdForNobody(stateDir: string, host: string, consumer: string): Promise<void> {
   const { devstack } = parse(await readFile(join(stateDir, "clouds.yaml"), "utf8")).clouds;
   const { auth_url: identity, username, password, project_name: project } = devstack.auth;
   const token = await passwordToken(identity.replace(/\/v3$/, ""), { username, password, project });
@@ -20,7 +21,7 @@ async function holdForNobody(stateDir: string, host: string): Promise<void> {
   const provider = String(Object.values(body.resource_providers ?? {})[0]?.uuid);
   const allocations = { [provider]: { resources: { VCPU: 2 } } };
   const wanted = { allocations, consumer_generation: null, project_id: "p", user_id: "u" };
-  const { status } = await request("PUT", `${placement}/allocations/${NOBODY}`, wanted, headers);
+  const { status } = await request("PUT", `${placement}/allocations/${consumer}`, wanted, headers);
   expect(status).toBe(204);
 }
 
@@ -36,22 +37,49 @@ describe("what the audit finds", () => {
     const person = new Person(await visits.page(), "audit");
     const { page } = person;
     await person.enter(await cluster.link());
-    await holdForNobody(cluster.stateDir, "devstack1");
+    // Where most consumers were nobody's, the audit would rather doubt the records.
+    for (const name of ["vm1", "vm2"]) {
+      await person.boot(name);
+      await person.goTo("Hosts");
+      await person
+        .card("devstack1")
+        .getByRole("row", { name: new RegExp(`^${name} ACTIVE running`) })
+        .waitFor();
+    }
+    await holdForNobody(cluster.stateDir, "devstack1", NOBODY);
+    await holdForNobody(cluster.stateDir, "devstack1", OTHER);
     await person.goTo("Try it");
-    const finding = page.getByText("holds 2 VCPU, but no server and no migration has this uuid");
-    await finding.waitFor();
+    const finding = (consumer: string) =>
+      page.getByText(`consumer ${consumer} holds 2 VCPU, but no server and no migration has this uuid`);
+    await finding(NOBODY).waitFor();
+    await finding(OTHER).waitFor();
     await person.keep("wrong");
 
     const audit = page.getByRole("link", { name: "Audit", exact: true });
     await audit.click();
     expect(await person.send("Audit")).toContain(NOBODY);
-    await page.getByRole("link", { name: "Apply", exact: true }).first().click();
-    expect(await person.send("Apply")).toContain("Done");
-    await finding.waitFor({ state: "detached" });
-    await person.keep("mended");
+    const planned = (consumer: string) =>
+      page.getByRole("listitem").filter({ hasText: `all allocations of ${consumer}` });
+    await planned(NOBODY).waitFor();
+    await person.keep("planned");
 
-    await page.getByRole("link", { name: "Undo", exact: true }).first().click();
-    expect(await person.send("Undo")).toContain("Done");
-    await finding.waitFor();
+    // One of the two is chosen, mended, and taken back.
+    await planned(OTHER).getByRole("link", { name: "Apply", exact: true }).click();
+    expect(await page.getByLabel("Only of this consumer or provider").inputValue()).toBe(OTHER);
+    expect(await person.send("Apply")).toContain("1 done");
+    await finding(OTHER).waitFor({ state: "detached" });
+    await finding(NOBODY).waitFor();
+    await person.keep("one-is-mended");
+    await planned(OTHER).getByRole("link", { name: "Undo", exact: true }).click();
+    expect(await person.send("Undo")).toContain("1 done");
+    await finding(OTHER).waitFor();
+
+    // All of them at once.
+    await page.getByRole("link", { name: "Apply", exact: true }).first().click();
+    await page.getByLabel("Only of this consumer or provider").fill("");
+    expect(await person.send("Apply")).toContain("2 done");
+    await finding(NOBODY).waitFor({ state: "detached" });
+    await finding(OTHER).waitFor({ state: "detached" });
+    await person.keep("mended");
   });
 });

@@ -5,7 +5,7 @@ import type { ConsumerRow, FindingRow, GuestsRow } from "../wire.js";
 /** States in which a server that nothing is being done to has a guest. */
 const WITH_GUEST: readonly VmState[] = ["active", "paused", "suspended", "stopped", "rescued", "resized"];
 
-const NOWHERE = { host: null, server: null, consumer: null, provider: null, remedies: [] };
+const NOWHERE = { host: null, server: null, consumer: null, provider: null };
 
 type Finding = readonly [key: string, row: FindingRow];
 
@@ -78,7 +78,7 @@ export class Findings {
       return;
     }
     const owner = row.server === null ? "no server and no migration has this uuid" : "it is a migration that has ended";
-    const text = `holds ${Object.values(row.held).map(textOf).join(" and ")}, but ${owner}`;
+    const text = `consumer ${uuid} holds ${Object.values(row.held).map(textOf).join(" and ")}, but ${owner}`;
     const [provider = null] = Object.keys(row.held);
     this.replace(`consumer ${uuid}`, [
       [

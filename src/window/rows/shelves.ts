@@ -1,16 +1,19 @@
 import type { Rows } from "../wire.js";
 
-/** Snapshots and scenarios by their names. */
+/** Snapshots and scenarios by their names, and what the plan of the last audit would do. */
 export interface Shelved {
+  readonly edit: ReadonlyMap<string, Rows["edit"]>;
   readonly snapshot: ReadonlyMap<string, Rows["snapshot"]>;
   readonly scenario: ReadonlyMap<string, Rows["scenario"]>;
 }
 
+export const SHELVES = ["edit", "snapshot", "scenario"] as const;
+
 export type ReadShelves = () => Promise<Shelved>;
 
-const NOTHING: Shelved = { snapshot: new Map(), scenario: new Map() };
+const NOTHING: Shelved = { edit: new Map(), snapshot: new Map(), scenario: new Map() };
 
-/** What can be restored and run, as it was when it was read last. */
+/** What can be applied, restored and run, as it was when it was read last. */
 export class Shelves {
   readonly #read: ReadShelves;
   readonly #onChange: (kind: keyof Shelved, key: string) => void;
@@ -34,7 +37,7 @@ export class Shelves {
     const before = this.#known;
     const now = await this.#read().catch(() => before);
     this.#known = now;
-    for (const kind of ["snapshot", "scenario"] as const) {
+    for (const kind of SHELVES) {
       for (const key of new Set([...before[kind].keys(), ...now[kind].keys()])) {
         this.#onChange(kind, key);
       }

@@ -179,7 +179,16 @@ function* staleGuest(index: number): Generator<WindowRow> {
       server: null,
       consumer: uuid,
       provider: providerUuid(index),
-      remedies: [`Take VCPU 2, MEMORY_MB 1024, DISK_GB 2 of ${hostName(index)} off consumer ${uuid}`],
+    },
+  };
+  yield {
+    kind: "edit",
+    key: uuid,
+    value: {
+      findings: ["orphaned-consumer"],
+      reason: "no server and no migration has this uuid, and it holds 2 VCPU, 1024 MEMORY_MB, 2 DISK_GB",
+      does: `remove all allocations of ${uuid}`,
+      subject: uuid,
     },
   };
 }
@@ -252,11 +261,11 @@ const ACTIONS: readonly WindowAction[] = [
   {
     name: "apply",
     label: "Apply",
-    summary: "Does what mends this finding; it can be undone.",
+    summary: "Carries out the plan of the last audit",
     subject: "finding",
-    destructive: false,
-    fields: [{ name: "finding", label: "Finding", type: "text", required: true }],
-    commands: ["compute-cluster audit --plan plan.json", "compute-cluster apply plan.json"],
+    destructive: true,
+    fields: [{ name: "only", label: "Only of this consumer or provider", type: "text", required: false }],
+    commands: ["compute-cluster apply plan.json [--only {only}]"],
   },
 ];
 

@@ -13,6 +13,7 @@ const FOUND = [3];
 const APPLIED = [4];
 const REFUSED = [3];
 
+const ONLY: ActionField = { name: "only", label: "Only of this consumer or provider", type: "text", required: false };
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 
 type About = Pick<WindowAction, "name" | "label" | "summary" | "subject"> & Partial<WindowAction>;
@@ -33,7 +34,7 @@ export function clusterDeeds(
   place: string,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
 ): readonly Deed[] {
-  const plan = quoted(join(directory.root, "window-plan.json"));
+  const plan = quoted(windowPlan(directory));
   return [
     dryRunDeed(commands, { directory, files }),
     commands.deed(
@@ -56,8 +57,9 @@ export function clusterDeeds(
           summary: "Carries out the plan of the last audit, where nobody has changed anything since",
           subject: "finding",
           destructive: true,
+          fields: [ONLY],
         },
-        `compute-cluster apply ${plan}${place}`,
+        `compute-cluster apply ${plan} [--only {only}]${place}`,
       ),
       APPLIED,
     ),
@@ -69,8 +71,9 @@ export function clusterDeeds(
           summary: "Takes the edits of the plan back",
           subject: "finding",
           destructive: true,
+          fields: [ONLY],
         },
-        `compute-cluster apply --undo ${plan}${place}`,
+        `compute-cluster apply --undo ${plan} [--only {only}]${place}`,
       ),
       APPLIED,
     ),
@@ -125,6 +128,11 @@ export function clusterDeeds(
       ),
     ),
   ];
+}
+
+/** Where the window's audits write what they would do. */
+export function windowPlan(directory: StateDir): string {
+  return join(directory.root, "window-plan.json");
 }
 
 /** With what the host was started with: other options would look at another hypervisor. */

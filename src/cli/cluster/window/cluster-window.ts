@@ -11,10 +11,11 @@ import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/version.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
-import { clusterDeeds } from "./cluster-deeds.js";
+import { clusterDeeds, windowPlan } from "./cluster-deeds.js";
 import { CommandDeeds } from "./command-deed.js";
 import { hostDeeds } from "./host-deeds.js";
 import { hostFolders } from "./host-folders.js";
+import { plannedEdits } from "./planned-edits.js";
 import { askCompute, imageId, serverDeeds } from "./server-deeds.js";
 import { serviceDeeds } from "./service-deeds.js";
 
@@ -46,11 +47,12 @@ export function clusterWindow(inside: Inside, runtime: Runtime, directory: State
   });
 }
 
-/** The cluster's snapshots, and the scenarios of this package. */
+/** What the last audit would do, the cluster's snapshots, and the scenarios of this package. */
 async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
   const snapshots = await new Snapshots(directory, files).list();
   const titles = await scenarioTitles(files);
   return {
+    edit: await plannedEdits(files, windowPlan(directory)),
     snapshot: new Map(snapshots.map(({ name, savedAt, bytes }) => [name, { name, at: savedAt, bytes }])),
     scenario: new Map(titles.map(({ name, title }) => [name, { title }])),
   };

@@ -25,6 +25,7 @@ export class Cluster {
     finding: new Table(),
     action: new Table(),
     flavor: new Table(),
+    edit: new Table(),
     snapshot: new Table(),
     scenario: new Table(),
   };

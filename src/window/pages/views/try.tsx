@@ -1,4 +1,5 @@
 import { useWindow } from "../context.js";
+import { count } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
 import { Empty, Findings } from "../parts/findings.js";
 import { ActionForm } from "./action-form.js";
@@ -49,6 +50,7 @@ export function Try() {
           </nav>
           <div class="try-main">
             <ActionForm key={chosen.name} action={chosen} />
+            <Planned />
             <AllFindings />
           </div>
         </div>
@@ -57,40 +59,61 @@ export function Try() {
   );
 }
 
-/** Findings that something can be done about, and what. */
+/** Findings that are written out. */
+const MOST = 100;
+
 function AllFindings() {
   const { cluster } = useWindow();
-  const findings = [...cluster.tables.finding.rows];
-  const actions = cluster.hello.value?.actions.filter(({ subject }) => subject === "finding") ?? [];
+  const findings = [...cluster.tables.finding.rows.values()];
+  const audit = cluster.hello.value?.actions.find(({ name }) => name === "audit");
   return (
     <section class="panel">
       <h2>
-        What is wrong now <span class="figure">{findings.length}</span>
+        What is wrong now <span class="figure">{count(findings.length)}</span>
       </h2>
       {findings.length === 0 && <p class="quiet">Nothing that this window knows of.</p>}
-      {findings.slice(0, 100).map(([key, finding]) => (
-        <div key={key} class="remedy">
-          <Findings findings={[finding]} />
-          {finding.remedies.length > 0 && (
-            <>
-              <ul class="remedies">
-                {finding.remedies.map((remedy) => (
-                  <li key={remedy}>{remedy}</li>
-                ))}
-              </ul>
-              <ul class="buttons" aria-label="What can be done about it">
-                {actions.map(({ name, label, fields }) => (
-                  <li key={name}>
-                    <a class="button" href={hashOf("try", name, { [fields[0]?.name ?? "finding"]: key })}>
-                      {label}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            </>
-          )}
-        </div>
-      ))}
+      <Findings findings={findings.slice(0, MOST)} />
+      {findings.length > MOST && <p class="quiet">And {count(findings.length - MOST)} more.</p>}
+      {findings.length > 0 && audit !== undefined && (
+        <p>
+          <a href={hashOf("try", audit.name)}>An audit</a> finds what can be done about allocations, providers and
+          inventories.
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** What the last audit has found, and what would mend it: all of it, or one at a time. */
+function Planned() {
+  const { cluster } = useWindow();
+  const edits = [...cluster.tables.edit.rows];
+  const actions = cluster.hello.value?.actions.filter(({ subject }) => subject === "finding") ?? [];
+  return edits.length === 0 ? null : (
+    <section class="panel">
+      <h2>
+        The plan of the last audit <span class="figure">{count(edits.length)}</span>
+      </h2>
+      <ul class="edits">
+        {edits.slice(0, MOST).map(([key, { findings, reason, does, subject }]) => (
+          <li key={key}>
+            <p>
+              <b>{findings.join(", ").replaceAll("-", " ")}</b> {reason}
+            </p>
+            <p class="quiet">{does}</p>
+            <ul class="buttons" aria-label={`What can be done about ${subject}`}>
+              {actions.map(({ name, label, fields }) => (
+                <li key={name}>
+                  <a class="button" href={hashOf("try", name, { [fields[0]?.name ?? "only"]: subject })}>
+                    {label}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+      {edits.length > MOST && <p class="quiet">And {count(edits.length - MOST)} more.</p>}
     </section>
   );
 }

@@ -62,7 +62,6 @@ describe("servers and guests side by side", () => {
     server: "gone",
     consumer: null,
     provider: null,
-    remedies: [],
   };
 
   it("pairs them by uuid, with what differs first and why", () => {
