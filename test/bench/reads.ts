@@ -1,7 +1,11 @@
 /**
  * `npm run bench:reads`: whether an agent is slower while clients read. A control plane over a file with 1,000 servers on 100 hosts, one
- * agent, which stops and starts a server of its own: without reads, and with 1,000 mixed reads a second, in turns. What an operation
- * takes is what its events say: from the moment at which the agent begins to the one at which the outcome is stored.
+ * agent, which stops and starts a server of its own: without reads, with 1,000 mixed reads a second of another control plane that has
+ * the same servers, and with those of its own, in turns. What an operation takes is what its events say: from the moment at which the
+ * agent begins to the one at which the outcome is stored. Reads of the other control plane take the same processor from the machine:
+ * what is slower with them, too, is so for want of processors, and the rest for what the agent waits for in its control plane.
+ *
+ * `--kinds` measures instead what one read of each kind takes of the control plane's processor.
  */
 import { parseArgs } from "node:util";
 import { renderTable } from "../../src/cli/ui/table.js";
@@ -10,15 +14,18 @@ import { fillCloud } from "../fixtures/large-cloud.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
 import { usageOf } from "./processes.js";
+import { readsByKind } from "./reads-kinds.js";
 import { type LoadFigures, underReads } from "./reads-load.js";
 
 const SERVERS = 1_000;
 const HOSTS = 100;
-const ROUNDS = 5;
+const ROUNDS = 8;
 /** Of stop and start each, a round. */
 const OPERATIONS = 20;
 
-const { values } = parseArgs({ options: { rate: { type: "string", default: "1000" } } });
+const { values } = parseArgs({
+  options: { rate: { type: "string", default: "1000" }, kinds: { type: "boolean", default: false } },
+});
 const rate = Number(values.rate);
 
 interface EventTimes {
@@ -48,55 +55,102 @@ function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
 }
 
-const cloud = await LocalCloud.start();
-const quiet: number[] = [];
-const busy: number[] = [];
-const loads: LoadFigures[] = [];
-let cores = 0;
-try {
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** The mean of the middle half: clocks of a millisecond make steps of medians, and one pause of the machine moves a mean. */
+function middle(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const quarter = Math.floor(sorted.length / 4);
+  return mean(sorted.slice(quarter, sorted.length - quarter));
+}
+
+/** The processor time of a control plane while something happens, in cores. */
+async function coresDuring<T>(cloud: LocalCloud, work: () => Promise<T>): Promise<{ result: T; cores: number }> {
+  const used = async () => (await usageOf([cloud.controlPlane.pid])).cpu;
+  const [before, began] = [await used(), performance.now()];
+  const result = await work();
+  return { result, cores: ((await used()) - before) / ((performance.now() - began) / 1000) };
+}
+
+/** Rows of a table. */
+async function operationsUnderReads(cloud: LocalCloud, other: LocalCloud): Promise<readonly (readonly string[])[]> {
+  await cloud.startAgent("bench1");
+  const operator = new Operator(cloud);
+  const id = await operator.boot("bench", { host: "bench1", flavor: "bench" });
+  await operator.serverIn(id, "ACTIVE");
+  const times = { quiet: [] as number[], other: [] as number[], own: [] as number[] };
+  const cores = { quiet: [] as number[], own: [] as number[] };
+  const loads: LoadFigures[] = [];
+  const readFrom = async ({ url, token }: { readonly url: string; readonly token: string }) =>
+    underReads({ url, token, servers: SERVERS, rate }, () => operate(cloud, operator, id));
+  const own = { url: cloud.url, token: await cloud.token() };
+  const others = { url: other.url, token: await other.token() };
+  for (const warmUp of [own, others]) {
+    await readFrom(warmUp);
+  }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const quiet = await coresDuring(cloud, () => operate(cloud, operator, id));
+    times.quiet.push(...quiet.result);
+    cores.quiet.push(quiet.cores);
+    times.other.push(...(await readFrom(others)).result);
+    const busy = await coresDuring(cloud, () => readFrom(own));
+    times.own.push(...busy.result.result);
+    cores.own.push(busy.cores);
+    loads.push(busy.result.load);
+  }
+  const over = (pick: (load: LoadFigures) => number) => median(loads.map(pick));
+  const ratio = (above: readonly number[], below: readonly number[]) => (middle(above) / middle(below)).toFixed(2);
+  const milliseconds = (of: readonly number[]) => middle(of).toFixed(1);
+  const aRead = (1000 * (mean(cores.own) - mean(cores.quiet))) / over((load) => load.rate);
+  return [
+    ["reads a second, answered", over((load) => load.rate).toFixed(0)],
+    ["a read, median (ms)", over((load) => load.median).toFixed(1)],
+    ["a read, 99 of 100 (ms)", over((load) => load.p99).toFixed(1)],
+    ["a read, the slowest (ms)", Math.max(...loads.map(({ worst }) => worst)).toFixed(0)],
+    ["a read, of the control plane's processor (ms)", aRead.toFixed(3)],
+    ["cores that the control plane takes", mean(cores.own).toFixed(2)],
+    ["stop or start by the agent, without reads (ms)", milliseconds(times.quiet)],
+    ["... with those of another control plane (ms)", milliseconds(times.other)],
+    ["... with those of its own (ms)", milliseconds(times.own)],
+    ["own reads : no reads", ratio(times.own, times.quiet)],
+    ["another's reads : no reads, the machine's part", ratio(times.other, times.quiet)],
+    ["own reads : another's reads", ratio(times.own, times.other)],
+    ...loads.flatMap(({ refused }) => [...refused].map(([what, count]) => [`refused: ${what}`, String(count)])),
+  ];
+}
+
+function print(title: string, rows: readonly (readonly string[])[]): void {
+  const columns = [
+    { title: `${SERVERS} servers`, value: (row: readonly string[]) => row[0] ?? "" },
+    { title, value: (row: readonly string[]) => row[1] ?? "", align: "right" as const },
+  ];
+  process.stdout.write(`${renderTable(columns, rows, process.stdout.columns ?? 120)}\n`);
+}
+
+const clouds: LocalCloud[] = [];
+
+async function filledCloud(): Promise<LocalCloud> {
+  const cloud = await LocalCloud.start();
+  clouds.push(cloud);
   await cloud.controlPlane.stop();
   await fillCloud(stateDir(cloud.stateDir, "/").database, { hosts: HOSTS, servers: SERVERS });
   await cloud.startControlPlane();
-  await cloud.startAgent("bench1");
-  const operator = new Operator(cloud);
-  const token = await cloud.token();
-  const id = await operator.boot("bench", { host: "bench1", flavor: "bench" });
-  await operator.serverIn(id, "ACTIVE");
-  await operate(cloud, operator, id);
-  const used = async () => (await usageOf([cloud.controlPlane.pid])).cpu;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    quiet.push(...(await operate(cloud, operator, id)));
-    const [before, began] = [await used(), performance.now()];
-    const { result, load } = await underReads({ url: cloud.url, token, servers: SERVERS, rate }, () =>
-      operate(cloud, operator, id),
-    );
-    cores += ((await used()) - before) / ((performance.now() - began) / 1000) / ROUNDS;
-    busy.push(...result);
-    loads.push(load);
-  }
-} finally {
-  await cloud.dispose();
+  return cloud;
 }
 
-const over = (pick: (load: LoadFigures) => number) => median(loads.map(pick));
-const rows = [
-  ["reads a second, answered", over((load) => load.rate).toFixed(0)],
-  ["a read, median (ms)", over((load) => load.median).toFixed(1)],
-  ["a read, 99 of 100 (ms)", over((load) => load.p99).toFixed(1)],
-  ["a read, the slowest (ms)", Math.max(...loads.map(({ worst }) => worst)).toFixed(0)],
-  ["cores that the control plane takes", cores.toFixed(2)],
-  ["stop or start by the agent, without reads (ms)", median(quiet).toFixed(1)],
-  ["stop or start by the agent, with them (ms)", median(busy).toFixed(1)],
-  ["ratio", (median(busy) / median(quiet)).toFixed(2)],
-  ...loads.flatMap(({ refused }) => [...refused].map(([what, count]) => [`refused: ${what}`, String(count)])),
-];
-process.stdout.write(
-  `${renderTable(
-    [
-      { title: `${SERVERS} servers`, value: (row: readonly string[]) => row[0] ?? "" },
-      { title: `median of ${ROUNDS} rounds`, value: (row) => row[1] ?? "", align: "right" },
-    ],
-    rows,
-    process.stdout.columns ?? 120,
-  )}\n`,
-);
+try {
+  const cloud = await filledCloud();
+  if (values.kinds) {
+    const kinds = await readsByKind(cloud, SERVERS);
+    print(
+      "of the processor (ms)",
+      kinds.map(({ kind, processor }) => [kind, processor.toFixed(3)]),
+    );
+  } else {
+    print(`${ROUNDS} rounds`, await operationsUnderReads(cloud, await filledCloud()));
+  }
+} finally {
+  await Promise.all(clouds.map((each) => each.dispose()));
+}

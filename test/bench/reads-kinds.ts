@@ -1,0 +1,51 @@
+import { Pool } from "undici";
+import type { LocalCloud } from "../process/support/local-cloud.js";
+import { usageOf } from "./processes.js";
+import { KINDS, type Read, readsOf } from "./reads-mix.js";
+
+const ROUNDS = 3;
+/** Of a kind, a round. */
+const READS = 1_500;
+/** That are open at a time: some arrive together, as they do when many clients read. */
+const TOGETHER = 5;
+
+/** The milliseconds that a read of each kind takes of the control plane's processor, and one of the mix. */
+export async function readsByKind(
+  cloud: LocalCloud,
+  servers: number,
+): Promise<readonly { readonly kind: string; readonly processor: number }[]> {
+  const token = await cloud.token();
+  const pool = new Pool(cloud.url, { connections: TOGETHER, pipelining: 1 });
+  const used = async () => (await usageOf([cloud.controlPlane.pid])).cpu;
+  const takes = new Map<string, number>(KINDS.map(({ kind }) => [kind, 0]));
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const { kind } of KINDS) {
+      const before = await used();
+      await readAll(pool, readsOf(kind, token, servers));
+      // The first round is the warm-up.
+      if (round > 0) {
+        takes.set(kind, (takes.get(kind) ?? 0) + (1000 * ((await used()) - before)) / (READS * ROUNDS));
+      }
+    }
+  }
+  await pool.close();
+  const kinds = [...takes].map(([kind, processor]) => ({ kind, processor }));
+  const shares = KINDS.reduce((sum, { share }) => sum + share, 0);
+  const mixed = KINDS.reduce((sum, { kind, share }) => sum + (share / shares) * (takes.get(kind) ?? 0), 0);
+  return [...kinds, { kind: "the mix", processor: mixed }];
+}
+
+async function readAll(pool: Pool, reads: Generator<Read>): Promise<void> {
+  let left = READS;
+  const reader = async () => {
+    for (; left > 0; left -= 1) {
+      const { path, headers } = reads.next().value as Read;
+      const { statusCode, body } = await pool.request({ method: "GET", path, headers });
+      await body.dump();
+      if (statusCode !== 200) {
+        throw new Error(`${path}: ${statusCode}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: TOGETHER }, reader));
+}
