@@ -1,5 +1,6 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Credentials } from "../credentials.js";
+import { atOnce } from "../http/at-once.js";
 import { jsonText } from "../http/json-text.js";
 import { type MicroversionRange, negotiate } from "../http/microversion.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
@@ -40,12 +41,14 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
     headers: (requestId) => ({ "x-openstack-request-id": requestId, "x-compute-request-id": requestId }),
     admit: (request) => admit(deps, request),
     unrouted,
-    answer: async (route, call) => {
+    answer: (route, call) => {
       if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) {
         throw notFound();
       }
-      const answer = await route.answer(deps, new Call({ ...call, validator }));
-      return answered(answer, call.request.method === "HEAD" ? "" : await textOf(deps, answer));
+      const given = route.answer(deps, new Call({ ...call, validator }));
+      return atOnce(given, (answer) =>
+        atOnce(call.request.method === "HEAD" ? "" : textOf(deps, answer), (text) => answered(answer, text)),
+      );
     },
     failed: (error, { request, requestId }, route) => {
       const fault = error instanceof Fault ? error : storeFault(error);
@@ -128,7 +131,7 @@ function answered({ status = 200, headers = {} }: Answer, body: string): Service
   return { status, headers: { "content-type": "application/json", ...headers }, body };
 }
 
-async function textOf(deps: ComputeDeps, { body }: Answer): Promise<string> {
+function textOf(deps: ComputeDeps, { body }: Answer): string | Promise<string> {
   return body === undefined ? "" : jsonText(body, new Turns(deps));
 }
 

@@ -5,13 +5,19 @@ import type { Json } from "./json.js";
 const MEMBERS = 500;
 
 /** The text of an answer; a long list in it is written in pieces, between which others get their turn. */
-export async function jsonText(body: Json, turns: Turns): Promise<string> {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    return JSON.stringify(body);
-  }
+export function jsonText(body: Json, turns: Turns): string | Promise<string> {
+  const isLong = typeof body === "object" && body !== null && Object.values(body).some(isLongList);
+  return isLong && !Array.isArray(body) ? inPieces(body as Members, turns) : JSON.stringify(body);
+}
+
+type Members = Readonly<Record<string, Json>>;
+
+const isLongList = (value: Json): value is readonly Json[] => Array.isArray(value) && value.length > MEMBERS;
+
+async function inPieces(body: Members, turns: Turns): Promise<string> {
   const members: string[] = [];
   for (const [name, value] of Object.entries(body)) {
-    const text = Array.isArray(value) && value.length > MEMBERS ? await listText(value, turns) : JSON.stringify(value);
+    const text = isLongList(value) ? await listText(value, turns) : JSON.stringify(value);
     if (text !== undefined) {
       members.push(`${JSON.stringify(name)}:${text}`);
     }

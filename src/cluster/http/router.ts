@@ -29,20 +29,20 @@ export class Router<R extends RoutePattern> {
   }
 
   match(method: ServiceRequest["method"], path: string): RouteMatch<R> {
-    const values = segments(path).map(decode);
-    if (values.includes(undefined)) {
-      return { kind: "unknown" };
-    }
-    const nodes = candidates(this.#root, values as string[], []);
-    for (const { node, captured } of nodes) {
-      const found = node.routes.get(method) ?? (method === "HEAD" ? node.routes.get("GET") : undefined);
-      if (found) {
-        const params = Object.fromEntries(found.names.map((name, index) => [name, captured[index] ?? ""]));
-        return { kind: "found", route: found.route, params };
+    const values: string[] = [];
+    for (const segment of segments(path)) {
+      const value = decode(segment);
+      if (value === undefined) {
+        return { kind: "unknown" };
       }
+      values.push(value);
     }
-    const allowed = nodes.flatMap(({ node }) => [...node.routes.keys()]);
-    return allowed.length > 0 ? { kind: "wrong-method", allowed: [...new Set(allowed)] } : { kind: "unknown" };
+    const allowed = new Set<string>();
+    const found = find(this.#root, method, values, [], allowed);
+    if (found) {
+      return found;
+    }
+    return allowed.size > 0 ? { kind: "wrong-method", allowed: [...allowed] } : { kind: "unknown" };
   }
 
   #add(route: R): void {
@@ -71,6 +71,9 @@ const newNode = <R>(): Node<R> => ({ fixed: new Map(), any: undefined, routes: n
 const segments = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
 
 function decode(segment: string): string | undefined {
+  if (!segment.includes("%")) {
+    return segment;
+  }
   try {
     return decodeURIComponent(segment);
   } catch {
@@ -78,19 +81,36 @@ function decode(segment: string): string | undefined {
   }
 }
 
-/** All nodes that the segments lead to, those with more fixed segments first. */
-function candidates<R>(
+/**
+ * The route that the segments lead to, by fixed ones first.
+ * @param captured segments that a `:name` stands for, before these
+ * @param allowed takes the methods of the places that have none for this one
+ */
+function find<R>(
   node: Node<R>,
+  method: string,
   rest: readonly string[],
   captured: readonly string[],
-): { readonly node: Node<R>; readonly captured: readonly string[] }[] {
+  allowed: Set<string>,
+): Extract<RouteMatch<R>, { readonly kind: "found" }> | undefined {
   const [segment, ...others] = rest;
-  if (segment === undefined) {
-    return node.routes.size > 0 ? [{ node, captured }] : [];
+  if (segment !== undefined) {
+    const fixed = node.fixed.get(segment);
+    return (
+      (fixed && find(fixed, method, others, captured, allowed)) ??
+      (node.any && find(node.any, method, others, [...captured, segment], allowed))
+    );
   }
-  const fixed = node.fixed.get(segment);
-  return [
-    ...(fixed ? candidates(fixed, others, captured) : []),
-    ...(node.any ? candidates(node.any, others, [...captured, segment]) : []),
-  ];
+  const found = node.routes.get(method) ?? (method === "HEAD" ? node.routes.get("GET") : undefined);
+  if (!found) {
+    for (const other of node.routes.keys()) {
+      allowed.add(other);
+    }
+    return undefined;
+  }
+  const params: Record<string, string> = {};
+  for (const [index, name] of found.names.entries()) {
+    params[name] = captured[index] ?? "";
+  }
+  return { kind: "found", route: found.route, params };
 }

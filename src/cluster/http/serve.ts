@@ -1,5 +1,6 @@
 import type { Random } from "../../runtime/random.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import { atOnce } from "./at-once.js";
 import { Query } from "./query.js";
 import { newRequestId } from "./request-id.js";
 import { withHeaders } from "./responses.js";
@@ -41,36 +42,40 @@ export interface Service<R extends RoutePattern, A extends Admission> {
 export function serve<R extends RoutePattern, A extends Admission>(service: Service<R, A>): ServiceHandler {
   const router = new Router(service.routes);
 
-  async function respond(request: ServiceRequest, requestId: string): Promise<ServiceResponse> {
+  function respond(request: ServiceRequest, requestId: string): ServiceResponse | Promise<ServiceResponse> {
+    const headers = service.headers(requestId);
     const admission = service.admit(request);
     if ("answer" in admission) {
-      return admission.answer;
+      return withHeaders(admission.answer, headers);
     }
     const match = router.match(request.method, admission.path);
     if (match.kind !== "found") {
-      return service.unrouted(request, match);
+      return withHeaders(service.unrouted(request, match), headers);
     }
     const { route, params } = match;
     if (service.lacks?.(route, admission)) {
-      return service.unrouted(request, { kind: "unknown" });
+      return withHeaders(service.unrouted(request, { kind: "unknown" }), headers);
     }
     const call = { ...admission, request, requestId, params, query: new Query(request.query) };
-    return withHeaders(await answer(route, call), admission.headers ?? {});
+    const all = { ...admission.headers, ...headers };
+    return atOnce(answer(route, call), (response) => withHeaders(response, all));
   }
 
-  async function answer(route: R, call: RoutedRequest & A): Promise<ServiceResponse> {
+  function answer(route: R, call: RoutedRequest & A): ServiceResponse | Promise<ServiceResponse> {
     try {
-      return await service.answer(route, call);
+      const given = service.answer(route, call);
+      return given instanceof Promise ? given.catch((error: unknown) => failure(error, route, call)) : given;
     } catch (error) {
-      if (!service.failed) {
-        throw error;
-      }
-      return service.failed(error, call, route);
+      return failure(error, route, call);
     }
   }
 
-  return async (request) => {
-    const requestId = newRequestId(service.random);
-    return withHeaders(await respond(request, requestId), service.headers(requestId));
-  };
+  function failure(error: unknown, route: R, call: RoutedRequest & A): ServiceResponse {
+    if (!service.failed) {
+      throw error;
+    }
+    return service.failed(error, call, route);
+  }
+
+  return (request) => respond(request, newRequestId(service.random));
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import { atOnce } from "../http/at-once.js";
 import type { Json } from "../http/json.js";
 import { withHeaders } from "../http/responses.js";
 import { type Admission, serve } from "../http/serve.js";
@@ -30,10 +31,10 @@ export function identityHandler(services: IdentityServices, logger: Logger): Ser
     // Tokens are asked for here: each route says itself what a caller needs.
     admit: ({ path }) => ({ path }),
     unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
-    answer: async (route, call) => {
-      const answer = await route.answer(new IdentityCall(services, call));
-      return answered(answer, call.request.method === "HEAD");
-    },
+    answer: (route, call) =>
+      atOnce(route.answer(new IdentityCall(services, call)), (answer) =>
+        answered(answer, call.request.method === "HEAD"),
+      ),
     failed: (error, { request }) => {
       if (error instanceof IdentityError) {
         return challenge(error, request);

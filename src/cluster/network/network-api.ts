@@ -4,6 +4,7 @@ import type { Random } from "../../runtime/random.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Timers } from "../../runtime/timers.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
+import { atOnce } from "../http/at-once.js";
 import { jsonText } from "../http/json-text.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
@@ -36,11 +37,13 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
     headers: (requestId) => ({ "x-openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
     unrouted: (_request, { kind }) => (kind === "unknown" ? notFound() : NO_METHOD).toResponse(),
-    answer: async (route, call) => {
+    answer: (route, call) => {
       const turns = new Turns(options);
-      const { status = 200, body } = await route.answer(new NetworkCall({ ...call, store, turns }));
-      const text = body === undefined || call.request.method === "HEAD" ? "" : await jsonText(body, turns);
-      return { status, headers: body === undefined ? {} : { "content-type": "application/json" }, body: text };
+      return atOnce(route.answer(new NetworkCall({ ...call, store, turns })), ({ status = 200, body }) => {
+        const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+        const text = body === undefined || call.request.method === "HEAD" ? "" : jsonText(body, turns);
+        return atOnce(text, (written) => ({ status, headers, body: written }));
+      });
     },
     failed: (error, { request, requestId }, route) => {
       const fault = networkFault(error);

@@ -1,8 +1,8 @@
-import { createHash, scrypt } from "node:crypto";
+import { createHash, hash, scrypt } from "node:crypto";
 import type { Digests } from "../digests.js";
 
 function hex(algorithm: "md5" | "sha224" | "sha256", text: string): string {
-  return createHash(algorithm).update(text).digest("hex");
+  return hash(algorithm, text);
 }
 
 export const nodeDigests: Digests = {
@@ -13,8 +13,8 @@ export const nodeDigests: Digests = {
       scrypt(password, salt, 32, (error, key) => (error ? reject(error) : resolve(key.toString("hex"))));
     }),
   running: (algorithm) => {
-    const hash = createHash(algorithm);
-    return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest("hex") };
+    const running = createHash(algorithm);
+    return { update: (bytes) => void running.update(bytes), hex: () => running.digest("hex") };
   },
 };
 

@@ -3,6 +3,7 @@ import type { Logger } from "../../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";
 import type { ValidateToken } from "../../credentials.js";
+import { atOnce } from "../../http/at-once.js";
 import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
 import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
@@ -40,7 +41,7 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
       match.kind === "unknown"
         ? webError(404, "Not Found")
         : webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") }),
-    answer: async (route, call) => answered(await route.answer({ ...call, body: readBody(call.request.body) })),
+    answer: (route, call) => atOnce(route.answer({ ...call, body: readBody(call.request.body) }), answered),
     failed: (error, { request: { method, path } }) => {
       if (error instanceof IronicError) {
         return ironicFault(error.status, error.message);

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { jsonText } from "../../../../src/cluster/http/json-text.js";
+import { serve } from "../../../../src/cluster/http/serve.js";
+import { Turns } from "../../../../src/cluster/turns.js";
+import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/service.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const runtime = createVirtualRuntime();
+
+interface TestRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly answer: () => ServiceResponse | Promise<ServiceResponse>;
+}
+
+const OK: ServiceResponse = { status: 200, headers: { "content-type": "text/plain" }, body: "ok" };
+
+const service = serve<TestRoute, { path: string; headers: Record<string, string> }>({
+  random: runtime.random,
+  routes: [
+    { method: "GET", path: "/now", answer: () => OK },
+    { method: "GET", path: "/later", answer: async () => OK },
+    {
+      method: "GET",
+      path: "/throws",
+      answer: () => {
+        throw new Error("at once");
+      },
+    },
+    { method: "GET", path: "/rejects", answer: () => Promise.reject(new Error("later")) },
+  ],
+  headers: (requestId) => ({ "x-openstack-request-id": requestId }),
+  admit: ({ path }) => ({ path, headers: { "x-version": "1" } }),
+  unrouted: (_, { kind }) => ({ status: kind === "unknown" ? 404 : 405, headers: {}, body: "" }),
+  answer: (route) => route.answer(),
+  failed: (error) => ({ status: 500, headers: {}, body: error instanceof Error ? error.message : "" }),
+});
+
+function ask(path: string, method = "GET") {
+  const request: ServiceRequest = { method, path, query: "", headers: {}, body: "", baseUrl: "http://x" };
+  return service(request);
+}
+
+test("what a route answers at once is there at once, with the headers of the version and of every answer", () => {
+  const answer = ask("/now");
+  expect(answer).not.toBeInstanceOf(Promise);
+  expect(answer).toMatchObject({ status: 200, body: "ok" });
+  expect(Object.keys((answer as ServiceResponse).headers)).toEqual([
+    "content-type",
+    "x-version",
+    "x-openstack-request-id",
+  ]);
+});
+
+test("what a route throws is answered alike, whether it throws at once or later", async () => {
+  expect(ask("/throws")).toMatchObject({ status: 500, body: "at once" });
+  expect(await ask("/rejects")).toMatchObject({ status: 500, body: "later" });
+  expect(await ask("/later")).toMatchObject({ status: 200, body: "ok" });
+});
+
+test("a path that is not there, and one with another method, are told apart", () => {
+  expect(ask("/nowhere")).toMatchObject({ status: 404 });
+  expect(ask("/now", "PUT")).toMatchObject({ status: 405 });
+  expect(ask("/%E0%A4%A")).toMatchObject({ status: 404 });
+});
+
+test("a body is written at once unless a list in it is long, and the text is the same", async () => {
+  const turns = new Turns(runtime);
+  const short = { servers: [1, 2], links: null };
+  const long = { first: "a", servers: Array.from({ length: 1200 }, (_, n) => ({ n })), last: { x: 1 } };
+  expect(jsonText(short, turns)).toBe(JSON.stringify(short));
+  const written = jsonText(long, turns);
+  expect(written).toBeInstanceOf(Promise);
+  expect(await written).toBe(JSON.stringify(long));
+});
