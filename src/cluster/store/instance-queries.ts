@@ -18,6 +18,11 @@ export interface InstanceQuery {
   readonly taskStates?: readonly (TaskState | null)[];
   readonly flavorId?: string;
   readonly imageRef?: string;
+  /**
+   * Those whose name is like this, whatever its letter case, with `\` before what means itself; and all that have other characters
+   * than ASCII's, whose letter case SQLite knows nothing of.
+   */
+  readonly nameLike?: string;
   readonly uuids?: readonly string[];
   readonly changesSince?: number;
   readonly changesBefore?: number;
@@ -143,7 +148,10 @@ function conditionsOf(query: InstanceQuery): Conditions {
     .oneOf("task_state", query.taskStates)
     .atLeast("coalesce(updated_at, created_at)", query.changesSince)
     .atMost("coalesce(updated_at, created_at)", query.changesBefore);
-  const { deleted, changesSince, vmStates } = query;
+  const { deleted, changesSince, vmStates, nameLike } = query;
+  if (nameLike !== undefined) {
+    conditions.add("display_name LIKE ? ESCAPE '\\' OR display_name GLOB '*[^ -~]*'", nameLike);
+  }
   if (deleted) {
     return conditions.add("deleted <> 0");
   }

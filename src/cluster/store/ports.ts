@@ -80,6 +80,11 @@ export class Ports {
     return this.#ports.many("device_id = ? ORDER BY id", deviceId);
   }
 
+  /** Those of many servers, each server's first one first. */
+  ofDevices(deviceIds: readonly string[]): readonly Port[] {
+    return this.#ports.many("device_id IN (SELECT value FROM json_each(?)) ORDER BY id", JSON.stringify(deviceIds));
+  }
+
   /** @param projectId absent: of all projects */
   list(projectId?: string): readonly Port[] {
     return projectId === undefined

@@ -33,6 +33,20 @@ export class Requests {
     return this.#specs.one("instance_uuid = ?", instanceUuid);
   }
 
+  /** The availability zone to which a server is pinned; null: to none. */
+  pinnedZone(instanceUuid: string): string | null {
+    const text = "SELECT availability_zone FROM request_specs WHERE instance_uuid = ?";
+    return (this.#context.sql.get(text, instanceUuid)?.[0] ?? null) as string | null;
+  }
+
+  /** The availability zones to which servers are pinned, of those that are. */
+  pinnedZones(instanceUuids: readonly string[]): ReadonlyMap<string, string> {
+    const text = `SELECT instance_uuid, availability_zone FROM request_specs
+      WHERE instance_uuid IN (SELECT value FROM json_each(?)) AND availability_zone IS NOT NULL`;
+    const rows = this.#context.sql.all(text, JSON.stringify(instanceUuids));
+    return new Map(rows.map(([uuid, zone]) => [String(uuid), String(zone)]));
+  }
+
   saveSpec(spec: RequestSpec): void {
     const { sql } = this.#context;
     sql.transaction(() => {

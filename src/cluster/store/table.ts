@@ -9,6 +9,11 @@ interface Column {
   readonly codec: Codec<unknown>;
 }
 
+interface Field {
+  readonly field: string;
+  readonly codec: Codec<unknown>;
+}
+
 /** A table's name, and how each field of its records is kept. Made once, for all stores of the process. */
 export interface TableShape<T> {
   readonly name: string;
@@ -40,6 +45,8 @@ export class Table<T extends object> {
   readonly name: string;
   readonly #sql: Sql;
   readonly #columns: ReadonlyMap<string, Column>;
+  /** In the order of the columns. */
+  readonly #fields: readonly Field[];
   readonly #select: string;
   /** By condition: the whole text, which is long, and by which its statement is found. */
   readonly #texts = new Map<string, string>();
@@ -48,6 +55,7 @@ export class Table<T extends object> {
     this.#sql = sql;
     this.name = name;
     this.#columns = columns;
+    this.#fields = [...columns].map(([field, { codec }]) => ({ field, codec }));
     this.#select = select;
   }
 
@@ -107,10 +115,10 @@ export class Table<T extends object> {
 
   #decode(row: SqlRow): T {
     const record: Record<string, unknown> = {};
-    let index = 0;
-    for (const [field, { codec }] of this.#columns) {
+    const fields = this.#fields;
+    for (let index = 0; index < fields.length; index += 1) {
+      const { field, codec } = fields[index] as Field;
       record[field] = codec.decode(row[index] ?? null);
-      index += 1;
     }
     return record as T;
   }

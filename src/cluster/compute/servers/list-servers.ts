@@ -1,5 +1,4 @@
 import type { Instance } from "../../../records/index.js";
-import type { Json } from "../../http/json.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import { Turns } from "../../turns.js";
 import type { Answer, Call } from "../api/call.js";
@@ -11,7 +10,7 @@ import type { FoundServer } from "./find-server.js";
 import { readFilters, type ServerFilters } from "./list-filters.js";
 import { LIST_QUERY } from "./list-schema.js";
 import { readSort } from "./list-sort.js";
-import { ServerView } from "./server-view.js";
+import { ServerView, type ShownServer } from "./server-view.js";
 
 /** GET /servers and GET /servers/detail. */
 export async function listServers(deps: ComputeDeps, detail: boolean, call: Call): Promise<Answer> {
@@ -24,26 +23,34 @@ export async function listServers(deps: ComputeDeps, detail: boolean, call: Call
   const turns = new Turns(deps);
   const view = new ServerView(deps, call);
   const chosen = { store: deps.store, filters, sort, page, turns };
-  const found = detail ? await selectServers(chosen) : await selectNamed(chosen);
-  const servers: Json[] = [];
-  for (const server of found) {
-    // A thousand servers are a tenth of a second, which others need not wait for.
-    if (turns.due) {
-      await turns.give();
-    }
-    servers.push("instance" in server ? view.detail(server, { groups: false }) : view.brief(server));
-  }
+  const servers = detail
+    ? await inDetail(view, await selectServers(chosen), turns)
+    : (await selectNamed(chosen)).map((server) => view.brief(server));
   const path = detail ? "servers/detail" : "servers";
-  const last = found.at(-1);
-  const more = last && found.length === page.limit;
+  const last = servers.at(-1);
+  const more = last && servers.length === page.limit;
   return {
-    body: { servers, ...(more ? { servers_links: call.links.next(path, call.query.entries, uuidOf(last)) } : {}) },
+    body: { servers, ...(more ? { servers_links: call.links.next(path, call.query.entries, String(last.id)) } : {}) },
   };
 }
 
-type Named = Pick<Instance, "uuid" | "displayName">;
+/** A thousand servers are a tenth of a second, which others need not wait for. */
+async function inDetail(view: ServerView, found: readonly FoundServer[], turns: Turns): Promise<ShownServer[]> {
+  const shown: ShownServer[] = [];
+  for (let from = 0; from < found.length; from += ROWS) {
+    const servers = found.slice(from, from + ROWS);
+    view.lookUp(servers);
+    for (const server of servers) {
+      if (turns.due) {
+        await turns.give();
+      }
+      shown.push(view.detail(server, { groups: false }));
+    }
+  }
+  return shown;
+}
 
-const uuidOf = (server: FoundServer | Named): string => ("instance" in server ? server.instance.uuid : server.uuid);
+type Named = Pick<Instance, "uuid" | "displayName">;
 
 interface Choice {
   readonly store: ComputeDeps["store"];
@@ -120,13 +127,22 @@ async function selectPlaced(
 ): Promise<readonly Instance[]> {
   let after = placeBehind(store, query, marker);
   const judged = name !== undefined || predicates.length > 0;
+  if (!judged && limit <= ROWS) {
+    return store.instances.list({ ...query, ...(after ? { after } : {}), limit });
+  }
+  const nameLike = name?.like;
   const found: Instance[] = [];
   while (found.length < limit) {
     if (turns.due) {
       await turns.give();
     }
     const most = judged ? NAMES : limit - found.length;
-    const members = store.instances.names({ ...query, ...(after ? { after } : {}), limit: most });
+    const members = store.instances.names({
+      ...query,
+      ...(nameLike === undefined ? {} : { nameLike }),
+      ...(after ? { after } : {}),
+      limit: most,
+    });
     const named = name ? await name.select(members, ({ displayName }) => displayName, turns) : members;
     for (let from = 0; from < named.length && found.length < limit; from += ROWS) {
       if (turns.due) {

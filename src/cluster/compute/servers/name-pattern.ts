@@ -12,21 +12,24 @@ const MOST_MEMBERS = 500;
  * no pattern holds up other requests; what RE2 lacks (backreferences, looking around) is as invalid as what Python refuses.
  */
 export class NamePattern {
-  readonly #expression: RE2JS;
+  /** The same for SQL's LIKE, which knows the letter case of ASCII alone; undefined: the pattern is more than a text of ASCII. */
+  readonly like: string | undefined;
+  readonly #pattern: string;
+  #expression: RE2JS | undefined;
 
   /** @throws {SyntaxError} when it is none, or larger than any filter of names has to be */
   constructor(pattern: string) {
     if (pattern === "" || pattern.length > LONGEST || membersOf(pattern) > MOST_MEMBERS) {
       throw new SyntaxError(`a pattern has 1 to ${LONGEST} characters and ${MOST_MEMBERS} members`);
     }
-    try {
-      this.#expression = RE2JS.compile(translated(pattern), RE2JS.CASE_INSENSITIVE);
-    } catch (error) {
-      throw new SyntaxError(`not a regular expression: ${pattern}`, { cause: error });
-    }
+    this.#pattern = pattern;
+    this.like = likeOf(pattern);
+    // A text is valid; it is compiled, which takes longer than to match a hundred names, when a name is there to be matched.
+    this.#expression = this.like === undefined ? compiled(pattern) : undefined;
   }
 
   matches(name: string): boolean {
+    this.#expression ??= compiled(this.#pattern);
     return this.#expression.test(name);
   }
 
@@ -42,6 +45,15 @@ export class NamePattern {
       }
     }
     return found;
+  }
+}
+
+/** @throws {SyntaxError} */
+function compiled(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(translated(pattern), RE2JS.CASE_INSENSITIVE);
+  } catch (error) {
+    throw new SyntaxError(`not a regular expression: ${pattern}`, { cause: error });
   }
 }
 
@@ -75,6 +87,18 @@ function translated(pattern: string): string {
     }
     return escaped;
   });
+}
+
+/** A text of ASCII, perhaps with the beginning or the end of the name: what clients make of a name to find it by. */
+const PLAIN = /^(\^?)((?:[A-Za-z0-9 _=:;,<>@#%&~'"/!-]|\\[!-/:-@[-`{-~])+)(\$?)$/;
+
+function likeOf(pattern: string): string | undefined {
+  const [, begin, text, end] = PLAIN.exec(pattern) ?? [];
+  if (text === undefined) {
+    return undefined;
+  }
+  const escaped = text.replaceAll(/\\(.)/g, "$1").replaceAll(/[\\%_]/g, "\\$&");
+  return `${begin ? "" : "%"}${escaped}${end ? "" : "%"}`;
 }
 
 const TOKEN = /\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;

@@ -11,15 +11,18 @@ import { serverStatus } from "./server-status.js";
 import { shownWishes } from "./user-wishes.js";
 
 const WITH_PROGRESS = ["ACTIVE", "BUILD", "REBUILD", "RESIZE", "VERIFY_RESIZE", "MIGRATING"];
+const COMPUTE = "nova-compute";
 const WITH_FAULT = ["ERROR", "DELETED"];
 
-type JsonObject = { readonly [key: string]: Json };
+export type ShownServer = { readonly [key: string]: Json };
 
 /** Servers as the API shows them; one object serves one answer. */
 export class ServerView {
   readonly #deps: ComputeDeps;
   readonly #call: Call;
   readonly #services = new Map<string, Service | null>();
+  readonly #ports = new Map<string, Port[]>();
+  readonly #pinnedZones = new Map<string, string | null>();
   /** Names of security groups by their uuids. */
   readonly #groupNames = new Map<string, string>();
 
@@ -28,15 +31,34 @@ export class ServerView {
     this.#call = call;
   }
 
-  brief({ uuid, displayName }: Pick<Instance, "uuid" | "displayName">): JsonObject {
+  /** Reads in one go what the details of many servers will show of other records. */
+  lookUp(servers: readonly FoundServer[]): void {
+    const { ports, services, requests } = this.#deps.store;
+    const uuids = servers.map(({ instance }) => instance.uuid);
+    const zones = requests.pinnedZones(uuids);
+    for (const uuid of uuids) {
+      this.#ports.set(uuid, []);
+      this.#pinnedZones.set(uuid, zones.get(uuid) ?? null);
+    }
+    for (const port of ports.ofDevices(uuids)) {
+      this.#ports.get(port.deviceId)?.push(port);
+    }
+    const hosts = new Set(servers.flatMap(({ instance }) => instance.host ?? []));
+    const found = new Map(services.byHosts([...hosts], COMPUTE).map((service) => [service.host, service]));
+    for (const host of hosts) {
+      this.#services.set(host, found.get(host) ?? null);
+    }
+  }
+
+  brief({ uuid, displayName }: Pick<Instance, "uuid" | "displayName">): ShownServer {
     return { id: uuid, name: displayName, links: this.#call.links.pair(`servers/${uuid}`) };
   }
 
   /** @param groups with `server_groups`, which lists leave out */
-  detail({ instance, building }: FoundServer, { groups = true }: { readonly groups?: boolean } = {}): JsonObject {
+  detail({ instance, building }: FoundServer, { groups = true }: { readonly groups?: boolean } = {}): ShownServer {
     const { version, links } = this.#call;
     const status = serverStatus(instance);
-    const ports = building ? [] : this.#deps.store.ports.ofDevice(instance.uuid);
+    const ports = building ? [] : this.#portsOf(instance.uuid);
     return {
       id: instance.uuid,
       name: instance.displayName,
@@ -72,13 +94,11 @@ export class ServerView {
       ...(version >= 26 ? { tags: instance.tags } : {}),
       ...(version >= 63 ? { trusted_image_certificates: null } : {}),
       ...(version >= 71 && groups ? { server_groups: this.#groups(instance) } : {}),
-      ...(version >= 96
-        ? { pinned_availability_zone: this.#deps.store.requests.spec(instance.uuid)?.availabilityZone ?? null }
-        : {}),
+      ...(version >= 96 ? { pinned_availability_zone: this.#pinnedZone(instance.uuid) } : {}),
     };
   }
 
-  #securityGroups(ports: readonly Port[]): JsonObject {
+  #securityGroups(ports: readonly Port[]): ShownServer {
     const groups = [...new Set(ports.flatMap(({ securityGroups }) => securityGroups))];
     const shown = groups.map((uuid) => ({ name: this.#groupName(uuid) }));
     return shown.length === 0 ? {} : { security_groups: shown };
@@ -105,7 +125,7 @@ export class ServerView {
     };
   }
 
-  #fault(uuid: string): JsonObject {
+  #fault(uuid: string): ShownServer {
     const fault = this.#deps.store.instances.fault(uuid);
     if (!fault) {
       return {};
@@ -115,7 +135,7 @@ export class ServerView {
     return { fault: { code, created: isoSeconds(createdAt), message, ...(shown ? { details } : {}) } };
   }
 
-  #extendedAttributes(instance: Instance, building: boolean): JsonObject {
+  #extendedAttributes(instance: Instance, building: boolean): ShownServer {
     const { version, isAdmin } = this.#call;
     const hostname = { "OS-EXT-SRV-ATTR:hostname": instance.hostname };
     if (!isAdmin) {
@@ -165,12 +185,21 @@ export class ServerView {
     return isUp(this.#deps, service) ? "UP" : "UNKNOWN";
   }
 
+  #portsOf(uuid: string): readonly Port[] {
+    return this.#ports.get(uuid) ?? this.#deps.store.ports.ofDevice(uuid);
+  }
+
+  #pinnedZone(uuid: string): string | null {
+    const known = this.#pinnedZones.get(uuid);
+    return known === undefined ? this.#deps.store.requests.pinnedZone(uuid) : known;
+  }
+
   #service(host: string): Service | null {
     const known = this.#services.get(host);
     if (known !== undefined) {
       return known;
     }
-    const service = this.#deps.store.services.getByHost(host, "nova-compute");
+    const service = this.#deps.store.services.getByHost(host, COMPUTE);
     this.#services.set(host, service);
     return service;
   }

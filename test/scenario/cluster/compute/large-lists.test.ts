@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Flavor } from "../../../../src/records/index.js";
 import { fillStore, serverId } from "../../../fixtures/large-cloud.js";
 import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
 
@@ -69,4 +70,40 @@ test("lists without pages are read and written in pieces, and are whole", async 
   expect(Object.keys(zones as object)).toHaveLength(620);
   const old = await world.ask({ url: "/compute/v2.1/os-hypervisors", version: 1 });
   expect(old.json("hypervisors")).toHaveLength(620);
+});
+
+test("a list in detail shows each server as it is shown alone, but for its groups", async () => {
+  const world = await ApiWorld.open();
+  const { store } = world;
+  fillStore(store, { hosts: 3, servers: 9 });
+  for (const n of [0, 4]) {
+    const projectId = store.instances.get(serverId(n))?.projectId ?? "";
+    store.ports.addToServer({ uuid: serverId(n), projectId }, [{}, {}], []);
+  }
+  const { flavor } = store.instances.get(serverId(4)) ?? {};
+  store.requests.createSpec({
+    instanceUuid: serverId(4),
+    projectId: "p",
+    userId: "u",
+    flavor: flavor as Flavor,
+    imageRef: "",
+    isBfv: false,
+    availabilityZone: "zone-4",
+    numInstances: 1,
+    schedulerHints: {},
+  });
+  store.services.update(store.services.getByHost("host-1", "nova-compute")?.id ?? 0, { disabled: true });
+  const listed = await world.ask({ url: "/compute/v2.1/servers/detail?all_tenants=1", version: 96 });
+  const servers = listed.json("servers") as { id: string }[];
+  expect(servers).toHaveLength(9);
+  for (const server of servers) {
+    const alone = await world.ask({ url: `/compute/v2.1/servers/${server.id}`, version: 96 });
+    const { server_groups, ...shown } = alone.json("server") as Record<string, unknown>;
+    expect(server).toEqual(shown);
+  }
+  expect(servers.find(({ id }) => id === serverId(4))).toMatchObject({
+    pinned_availability_zone: "zone-4",
+    host_status: "MAINTENANCE",
+    addresses: { private: [{}, {}] },
+  });
 });

@@ -24,6 +24,22 @@ describe("a pattern of names", () => {
     expect(new NamePattern(pattern).matches(name)).toBe(expected);
   });
 
+  test.each<[string, string | undefined]>([
+    ["web", "%web%"],
+    ["^Web-1$", "Web-1"],
+    [String.raw`^web\-1\.example`, "web-1.example%"],
+    ["a_b%c", String.raw`%a\_b\%c%`],
+    [String.raw`\\\_`, String.raw`%\\\_%`],
+    ["café", undefined],
+    ["web-[0-9]", undefined],
+    ["web|db", undefined],
+    ["a.b", undefined],
+    [String.raw`\bdb`, undefined],
+    ["^$", undefined],
+  ])("%s is like %s", (pattern, like) => {
+    expect(new NamePattern(pattern).like).toBe(like);
+  });
+
   // With a matcher that backtracks these do not end.
   test.each(["(a|a)".repeat(40), "(a|aa)*", "(.?)".repeat(60), "(a+)+", "(a*)*", "(.*)".repeat(60), "(?:a?){50}a{50}"])(
     "%sb is matched against a long name in time that grows with the name",

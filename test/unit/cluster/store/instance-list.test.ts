@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { NamePattern } from "../../../../src/cluster/compute/servers/name-pattern.js";
 import type { InstanceQuery } from "../../../../src/cluster/store/instance-queries.js";
 import { addInstance, errorOf, FLAVOR, memoryStore, uuidOf } from "./support.js";
 
@@ -43,6 +44,26 @@ describe("the Compute API's list of instances", () => {
     expect(list({ uuids: [uuidOf(1), uuidOf(3)] })).toEqual(["web-2"]);
     expect(list({ host: "nowhere" })).toEqual([]);
     expect(list({ taskStates: [null] })).toEqual([]);
+  });
+
+  test("what is like a name is what its pattern matches, and names that the database knows no letter case of", async () => {
+    const { store } = await memoryStore();
+    // The last two have letters that ignored case makes a k and an s.
+    const names = ["web-1", "WEB-1", "a web-12", "web_1", "w%b", "back\\slash", "x\ny", "\u212aeb-1", "a\u017f"];
+    for (const [index, displayName] of names.entries()) {
+      addInstance(store, uuidOf(index), { displayName });
+    }
+    const texts = ["web-1", "^web-1$", "b-1$", "^a", "b_1", "w%b", "^keb-1$", "s", "\\\\", "n", "nothing"];
+    for (const text of texts) {
+      const pattern = new NamePattern(text);
+      const nameLike = String(pattern.like);
+      const found = store.instances.names({ nameLike }).map(({ displayName }) => displayName);
+      const unknown = (name: string) => /[^ -~]/.test(name);
+      expect(
+        names.filter((name) => pattern.matches(name) || unknown(name)),
+        text,
+      ).toEqual(found.reverse());
+    }
   });
 
   test("names of the same rows in the same order", async () => {
