@@ -1,14 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { WindowRow } from "../../src/window/wire.js";
 import { violations } from "./support/accessible.js";
 import { overhang, SIZES, screenshot } from "./support/browser.js";
 import type { FakeWindow } from "./support/fake-window.js";
-import { hello } from "./support/generated-cluster.js";
-import { requests, smallCluster, VIEWS } from "./support/scenes.js";
+import { hello, hostName, lifeOf, serverRow, serverUuid } from "./support/generated-cluster.js";
+import { requests, smallCluster, smallRows, VIEWS } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
 const LOOKS = Object.entries(SIZES).flatMap(([name, size]) =>
   (["light", "dark"] as const).map((colorScheme) => ({ name: `${name}-${colorScheme}`, size, colorScheme })),
 );
+const LONG_HOST = "production-compute-rack-0017-chassis-3-blade-12.east-2.internal.example.org";
+const longServer = { ...serverRow(12, 3), host: LONG_HOST, name: `the-database-of-the-${"x".repeat(200)}` };
+
+function* longRows(): Generator<WindowRow> {
+  for (const row of smallRows()) {
+    yield JSON.parse(JSON.stringify(row).replaceAll(hostName(3), LONG_HOST)) as WindowRow;
+  }
+  yield { kind: "server", key: longServer.uuid, value: longServer };
+}
+
 const HUGE = { width: 2560, height: 1440 };
 
 describe("the views of the window", () => {
@@ -37,6 +48,30 @@ describe("the views of the window", () => {
     await page.setViewportSize(HUGE);
     expect(await overhang(page), "2560 wide").toBeLessThanOrEqual(0);
   });
+
+  it.each(["hosts", `hosts/${LONG_HOST}`, "servers", `servers/${serverUuid(12)}`, "placement"])(
+    "%s has room for long names, and for what stands beside them",
+    async (route) => {
+      const long = await smallCluster({ rows: longRows, life: () => lifeOf(longServer) });
+      const page = await visits.page();
+      await page.goto(`${long.url}#/${route}`);
+      await page
+        .getByText(route === "placement" ? LONG_HOST : /^the-database|^production/)
+        .first()
+        .waitFor();
+      for (const { name, size } of LOOKS.filter(({ colorScheme }) => colorScheme === "light")) {
+        await page.setViewportSize(size);
+        await screenshot(page, `long-${route.replace(/\W+/g, "-").slice(0, 20)}-${name}`);
+        expect(await overhang(page), name).toBeLessThanOrEqual(0);
+        const tallest = await page.evaluate<number>(
+          `Math.max(0, ...[...document.querySelectorAll(".card-head .state, .pairs .state")].map((state) => state.offsetHeight))`,
+        );
+        expect(tallest, `${name}: a state is a line`).toBeLessThan(30);
+      }
+      await page.close();
+      await long.stop();
+    },
+  );
 
   it("shows the bodies of a request on a click, and Esc closes them", async () => {
     const page = await visits.page();

@@ -11,13 +11,32 @@ export function Scroll({ label, children }: { readonly label: string; readonly c
   );
 }
 
+interface LinesProps {
+  readonly label: string;
+  readonly text: string;
+  /** They are commands: options and paths stay whole where they fit into a line. */
+  readonly wholeWords?: boolean;
+}
+
 /** Lines of a program: commands, bodies, what was answered. */
-export function Lines({ label, text }: { readonly label: string; readonly text: string }) {
+export function Lines({ label, text, wholeWords = false }: LinesProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
     <div class="lines" role="group" tabIndex={0} aria-label={label}>
-      <pre>{text}</pre>
+      <pre>
+        {wholeWords
+          ? text.split(/(\s+)/).map((word, index) =>
+              index % 2 === 0 ? (
+                <span key={`${index}${word}`} class="word">
+                  {word}
+                </span>
+              ) : (
+                word
+              ),
+            )
+          : text}
+      </pre>
     </div>
   );
 }

@@ -92,7 +92,7 @@ function Commands({ commands }: { readonly commands: readonly string[] }) {
   return commands.length === 0 ? null : (
     <div class="commands">
       <h3>The same by hand</h3>
-      <Lines label="Commands" text={commands.join("\n")} />
+      <Lines label="Commands" text={commands.join("\n")} wholeWords />
     </div>
   );
 }

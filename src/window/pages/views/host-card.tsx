@@ -39,7 +39,7 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
         <HostState host={host} />
         <Heartbeat host={name} />
       </header>
-      <p class="card-facts">{facts.join(" · ")}</p>
+      {facts.length > 0 && <p class="card-facts">{facts.join(" · ")}</p>}
       {!isWell && host.reason !== "" && <p class="reason">{host.reason}</p>}
       {host.faults.length > 0 && (
         <ul class="tags" aria-label="Faults that are set">

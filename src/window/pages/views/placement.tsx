@@ -70,7 +70,8 @@ function RootLine({ uuid }: { readonly uuid: string }) {
         <ProviderLink uuid={uuid} />
       </span>
       <span class="line-host">
-        {provider.host === null ? <State shape="wrong" word="no compute node" /> : <HostLink host={provider.host} />}
+        {provider.host === null && <State shape="wrong" word="no compute node" />}
+        {provider.host !== null && provider.host !== provider.name && <HostLink host={provider.host} />}
       </span>
       <span class="line-note">{tree.length > 1 ? `${count(tree.length)} providers` : ""}</span>
       <span class="line-bars">
