@@ -338,6 +338,8 @@ export interface RequestRow {
   readonly user: string | null;
   readonly project: string | null;
   readonly hasBody: boolean;
+  /** Ids in what was asked and answered, the first of them: of servers, providers, and what else has a uuid. */
+  readonly about: readonly string[];
 }
 
 /** The bodies of a request, with secrets hidden. */

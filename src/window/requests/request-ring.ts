@@ -12,6 +12,9 @@ const MOST = 1024 * 1024;
 const MOST_BODY = 64 * 1024;
 /** Characters that a request has besides its bodies, about. */
 const ROW = 400;
+/** Ids of a request that it can be found by, beside those in its path. */
+const MOST_IDS = 20;
+const UUID = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g;
 
 interface Kept {
   readonly row: RequestRow;
@@ -89,8 +92,9 @@ export class RequestRing {
       user: caller ? caller.userName : null,
       project: caller ? caller.projectName : null,
       hasBody: body !== null || answer !== null,
+      about: idsIn(body, answer),
     };
-    const size = ROW + row.path.length + (body?.length ?? 0) + (answer?.length ?? 0);
+    const size = ROW + row.path.length + row.about.join().length + (body?.length ?? 0) + (answer?.length ?? 0);
     this.#kept.set(id, { row, body, answer, size });
     this.#size += size;
     for (const [oldest, { size: freed }] of this.#kept) {
@@ -102,6 +106,19 @@ export class RequestRing {
     }
     this.feed.changed("request", id);
   };
+}
+
+function idsIn(...texts: readonly (string | null)[]): readonly string[] {
+  const ids = new Set<string>();
+  for (const text of texts) {
+    for (const [id] of text?.matchAll(UUID) ?? []) {
+      ids.add(id);
+      if (ids.size === MOST_IDS) {
+        return [...ids];
+      }
+    }
+  }
+  return [...ids];
 }
 
 /** What is kept of a body: JSON that is not too long. It is read, and its secrets are hidden, when somebody asks for it. */

@@ -37,6 +37,7 @@ export function requestRow(index: number): RequestRow {
     user: "admin",
     project: "admin",
     hasBody: true,
+    about: index === 1 ? [serverUuid(12)] : [],
   };
 }
 

@@ -15,11 +15,10 @@ export const isHostState = (text: string | undefined): text is HostState => HOST
 /** Every word is somewhere in what is searched. */
 export function hasWords(text: string, ...texts: readonly (string | null)[]): boolean {
   const all = texts.join("\n").toLowerCase();
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => all.includes(word));
+  return wordsOf(text).every((word) => all.includes(word));
 }
+
+const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/);
 
 export function isInState(host: HostRow, state: HostState | "", differs: boolean): boolean {
   switch (state) {
@@ -53,26 +52,31 @@ export function isServerWanted(server: ServerRow, text: string, status: string):
 }
 
 export interface RequestFilter {
-  readonly text: string;
+  /** Each of these has to be found in one of its spellings. */
+  readonly words: readonly (readonly string[])[];
   readonly service: string;
   readonly changes: boolean;
   readonly failed: boolean;
 }
 
+/** The words of a filter; one that is the name of servers stands for their ids, too, since requests name no others. */
+export function requestWords(text: string, servers: Iterable<ServerRow>): RequestFilter["words"] {
+  const words = wordsOf(text).filter((word) => word !== "");
+  const named = [...servers].filter(({ name }) => words.includes(name.toLowerCase()));
+  return words.map((word) => [
+    word,
+    ...named.filter(({ name }) => name.toLowerCase() === word).map(({ uuid }) => uuid),
+  ]);
+}
+
 export function isRequestWanted(request: RequestRow, filter: RequestFilter): boolean {
+  const { path, method, status, requestId, globalRequestId, user, about } = request;
+  const all = [path, method, status, requestId, globalRequestId, user, ...about].join("\n").toLowerCase();
   return (
     (filter.service === "" || request.service === filter.service) &&
-    (!filter.changes || !["GET", "HEAD"].includes(request.method)) &&
-    (!filter.failed || request.status >= 400) &&
-    hasWords(
-      filter.text,
-      request.path,
-      request.method,
-      String(request.status),
-      request.requestId,
-      request.globalRequestId,
-      request.user,
-    )
+    (!filter.changes || !["GET", "HEAD"].includes(method)) &&
+    (!filter.failed || status >= 400) &&
+    filter.words.every((spellings) => spellings.some((spelling) => all.includes(spelling)))
   );
 }
 

@@ -3,12 +3,14 @@ import { useEffect, useRef } from "preact/hooks";
 import type { RequestBodies, RequestRow } from "../../wire.js";
 import { requestBodies } from "../api.js";
 import { useWindow } from "../context.js";
-import { isRequestWanted } from "../model/filters.js";
+import { isRequestWanted, requestWords } from "../model/filters.js";
 import { count, fineTime } from "../model/format.js";
 import { CheckField, FilterField, PickField } from "../parts/filter.js";
 import { Empty } from "../parts/findings.js";
 import { Lines } from "../parts/scroll.js";
 import { VirtualList } from "../parts/virtual-list.js";
+
+const NO_WORDS: ReturnType<typeof requestWords> = [];
 
 export function Requests() {
   const { cluster, route, narrow } = useWindow();
@@ -16,9 +18,14 @@ export function Requests() {
   const open = useSignal<RequestRow | null>(null);
   const requests = useComputed(() => held.value ?? cluster.requests.value);
   const services = useComputed(() => [...new Set(cluster.requests.value.map(({ service }) => service))].sort());
+  const words = useComputed(() => {
+    const { q = "" } = route.value.filter;
+    // Without a filter the servers are nothing to it, of which others change all the time.
+    return q.trim() === "" ? NO_WORDS : requestWords(q, cluster.tables.server.rows.values());
+  });
   const shown = useComputed(() => {
-    const { q = "", service = "", changes, failed } = route.value.filter;
-    const filter = { text: q, service, changes: changes === "1", failed: failed === "1" };
+    const { service = "", changes, failed } = route.value.filter;
+    const filter = { words: words.value, service, changes: changes === "1", failed: failed === "1" };
     return requests.value.filter((request) => isRequestWanted(request, filter));
   });
   return (

@@ -90,11 +90,14 @@ export function ServerView({ uuid }: { readonly uuid: string }) {
           </span>
         </Fact>
         <Fact name="Created">{dateTime(server.createdAt)}</Fact>
-        {server.requestId !== null && (
-          <Fact name="Request">
-            <RequestLink id={server.requestId} />
-          </Fact>
-        )}
+        <Fact name="Requests">
+          <a href={hashOf("requests", null, { q: uuid })}>about it</a>
+          {server.requestId !== null && (
+            <>
+              , <RequestLink id={server.requestId} />
+            </>
+          )}
+        </Fact>
       </dl>
       {server.fault !== null && <p class="reason reason-wrong">{server.fault}</p>}
       <Findings findings={cluster.findingsOfServer.get(uuid)} />

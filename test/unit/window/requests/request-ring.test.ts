@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { AnsweredRequest, RequestListener } from "../../../../src/cluster/request-log/watched-requests.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { RequestRing } from "../../../../src/window/requests/request-ring.js";
+import type { RequestRow } from "../../../../src/window/wire.js";
 
 function openRing() {
   const listeners = new Set<RequestListener>();
@@ -103,4 +104,14 @@ it("keeps a megabyte, the last requests, and no body that is long or no JSON", (
   expect(kept.length).toBeGreaterThan(15);
   expect(kept.length).toBeLessThan(22);
   expect(kept.at(-1)?.key).toMatch(/-101$/);
+});
+
+it("notes which ids a request was about, the first of them, and each once", () => {
+  const { ring, hear, rows } = openRing();
+  ring.begin();
+  const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+  hear({ body: JSON.stringify({ server: { id: uuid(1) } }) }, JSON.stringify({ ids: [uuid(1), uuid(2)] }));
+  hear({}, JSON.stringify(Array.from({ length: 50 }, (_, n) => uuid(n))));
+  const about = rows().map(({ value }) => (value as RequestRow).about);
+  expect([about[0], about[1]?.length]).toEqual([[uuid(1), uuid(2)], 20]);
 });
