@@ -1,18 +1,28 @@
-import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentServices } from "../services.js";
 
 /**
  * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and
  * guests that no instance is known for. They are left alone. Not counted while the hypervisor is not ready.
+ * @param loaded instances of this host: of those at rest nobody asks again; what is under way with one may have taken it elsewhere
+ * @returns the instances of the other guests, deleted ones too
  */
-export async function countForeignGuests(services: AgentServices, evacuated: ReadonlySet<string>): Promise<void> {
+export async function countForeignGuests(
+  services: AgentServices,
+  evacuated: ReadonlySet<string>,
+  loaded: readonly Instance[] = [],
+): Promise<readonly Instance[]> {
   const uuids = await listGuests(services);
   if (uuids === null) {
-    return;
+    return [];
   }
+  const own = new Set(
+    loaded.filter(({ host, taskState }) => host === services.host && taskState === null).map(({ uuid }) => uuid),
+  );
+  const asked = uuids.filter((uuid) => !own.has(uuid));
   const instances =
-    uuids.length === 0 ? [] : await services.conductor.call("instances_by_filters", { filters: { uuids: [...uuids] } });
+    asked.length === 0 ? [] : await services.conductor.call("instances_by_filters", { filters: { uuids: asked } });
   const suspects = instances.filter(
     ({ uuid, host, deleted }) => deleted === 0 && host !== services.host && !evacuated.has(uuid),
   );
@@ -26,7 +36,8 @@ export async function countForeignGuests(services: AgentServices, evacuated: Rea
   }
   services.metrics.guests(uuids.length);
   services.metrics.foreignGuests(foreign.length);
-  services.metrics.orphanGuests(uuids.length - instances.length);
+  services.metrics.orphanGuests(asked.length - instances.length);
+  return instances;
 }
 
 async function listGuests(services: AgentServices): Promise<readonly string[] | null> {

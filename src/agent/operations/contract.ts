@@ -140,8 +140,11 @@ export interface Operations {
   recoverLiveMigrations(): Promise<void>;
   /** Does work on an instance while no operation is at it. */
   exclusively(uuid: string, work: () => Promise<void>): Promise<void>;
-  /** Spec 6.5 OPT: notes what an earlier process should have removed here; {@link removeLeftGuests} does. */
-  findLeftGuests(): Promise<void>;
+  /**
+   * Spec 6.5 OPT: notes what an earlier process should have removed here; {@link removeLeftGuests} does.
+   * @param others instances of guests that are here, without those that are known to be this host's
+   */
+  findLeftGuests(others: readonly Instance[]): Promise<void>;
   /** Spec 6.1 OPT: removes the guests that failed operations have left here; what cannot be removed now is tried again later. */
   removeLeftGuests(): Promise<void>;
   /** Shutdown waits for them. */

@@ -149,8 +149,8 @@ class InstanceOperations implements Operations {
     await recoverLiveMigrations(this.#services);
   }
 
-  async findLeftGuests(): Promise<void> {
-    await findLeftGuests(this.#services);
+  async findLeftGuests(others: readonly Instance[]): Promise<void> {
+    await findLeftGuests(this.#services, others);
   }
 
   async removeLeftGuests(): Promise<void> {

@@ -6,7 +6,7 @@ import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
 import { acquireHostLease, requireHostLease } from "../life/host-lease.js";
 import { registerLifecycleListener } from "../life/lifecycle-events.js";
-import { syncSchedulerInfo } from "../periodic/scheduler-sync.js";
+import { tellScheduler } from "../periodic/scheduler-sync.js";
 import type { AgentServices } from "../services.js";
 import { awaitPlacement } from "./await-placement.js";
 import { guardHypervisorType, guardRecordedDriver } from "./driver-binding.js";
@@ -48,7 +48,7 @@ export async function initHost(services: AgentServices, options: InitHostOptions
     await failInterruptedBuilds(services, await findInterruptedBuilds(services, ownership.nodes.values(), handled)); // row 11
   } finally {
     if (loaded.length > 0) {
-      await syncSchedulerInfo(services); // row 12
+      await tellScheduler(services, loaded); // row 12
     }
   }
 }
@@ -90,9 +90,9 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
 }
 
 /** Nothing of it keeps the host from serving. */
-async function findLeftGuests({ operations, logger }: AgentServices): Promise<void> {
+async function findLeftGuests({ operations, logger }: AgentServices, others: readonly Instance[]): Promise<void> {
   try {
-    await operations.findLeftGuests();
+    await operations.findLeftGuests(others);
   } catch (err) {
     logger.error("what live migrations have left here could not be looked for", { err });
   }
@@ -115,8 +115,7 @@ async function settleGuests(
   for (const instance of await services.driver.processInstancesAtStartup(own)) {
     await initInstance(services, instance);
   }
-  await countForeignGuests(services, evacuated);
-  await findLeftGuests(services);
+  await findLeftGuests(services, await countForeignGuests(services, evacuated, loaded));
   return new Set([...loaded.map(({ uuid }) => uuid), ...evacuated]);
 }
 

@@ -11,19 +11,15 @@ import { filesAreShared } from "./recover.js";
  * Finds again what live migrations have left on this host, at either end, and a process that is gone was still to remove: guests
  * of instances that are elsewhere, and of which the last that came to, or went from, this host was a live migration that is over.
  * What other operations leave, their records tell (spec 2.6).
+ * @param others instances of guests that are here, without those that are known to be this host's
  */
-export async function findLeftGuests(services: OperationServices): Promise<void> {
-  const { conductor, driver, host } = services.context;
+export async function findLeftGuests(services: OperationServices, others: readonly Instance[]): Promise<void> {
+  const { driver, host } = services.context;
   if (!driver.supports("rollbackLiveMigrationAtDestination")) {
     return;
   }
-  const uuids = await driver.listInstanceUuids();
-  const instances =
-    uuids.length === 0
-      ? []
-      : await conductor.call("instances_by_filters", { filters: { uuids: [...uuids], deleted: false } });
-  for (const instance of instances) {
-    if (instance.host !== host) {
+  for (const instance of others) {
+    if (instance.deleted === 0 && instance.host !== host) {
       const migration = await lastHere(services, instance);
       if (migration?.migrationType === "live-migration" && FINAL_MIGRATION_STATUSES.includes(migration.status)) {
         services.left.add(instance.uuid, () => removeLeft(services, migration));

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { countForeignGuests } from "../../../../src/agent/evacuation/foreign-guests.js";
-import { MIGRATION_STATUSES } from "../../../../src/records/index.js";
+import { type Instance, MIGRATION_STATUSES } from "../../../../src/records/index.js";
 import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
+import { anInstance } from "../../../fixtures/records.js";
 import type { StageOptions } from "../support/flow-stage.js";
 import { StartStage } from "../support/start-stage.js";
 
 describe("2.4 G13 guests that are not this host's", () => {
-  const count = async (stage: StartStage, gone: readonly string[] = []) => {
-    await countForeignGuests(stage.services, new Set(gone));
+  const count = async (stage: StartStage, gone: readonly string[] = [], loaded: readonly Instance[] = []) => {
+    await countForeignGuests(stage.services, new Set(gone), loaded);
     return stage.did.filter(([call]) => call.startsWith("metrics.")).map(([call, amount]) => [call.slice(8), amount]);
   };
   const guests = (instance: StageOptions["instance"], others: StageOptions["others"] = [], uuids = ["vm"]) => {
@@ -39,6 +40,19 @@ describe("2.4 G13 guests that are not this host's", () => {
     const [asked] = stage.said("migrations_by_filters");
     const statuses = MIGRATION_STATUSES.slice(0, MIGRATION_STATUSES.indexOf("confirmed"));
     expect(asked).toEqual([{ filters: { host: "here", statuses: [...statuses, "reverting"] } }]);
+  });
+
+  test("of the host's own at rest nobody is asked; one that something is under way with may be elsewhere by now", async () => {
+    const own = (uuid: string, more: Partial<Instance> = {}) => anInstance({ uuid, host: "here", ...more });
+    const loaded = [own("rests"), own("moves", { taskState: "migrating" }), own("elsewhere", { host: "there" })];
+    const stage = guests({}, [], ["rests", "moves", "elsewhere", "nobody"]);
+    const found = [own("moves", { host: "there" }), own("elsewhere")];
+    stage.answers.instances_by_filters = found;
+    expect(await count(stage, [], loaded)).toEqual(counted(4, 1, 1));
+    expect(stage.said("instances_by_filters")).toEqual([[{ filters: { uuids: ["moves", "elsewhere", "nobody"] } }]]);
+    const settled = guests({}, [], ["rests"]);
+    expect(await count(settled, [], loaded)).toEqual(counted(1, 0, 0));
+    expect(settled.said("instances_by_filters")).toEqual([]);
   });
 
   test("one that no instance is known for is an orphan", async () => {

@@ -74,7 +74,6 @@ describe("2.2 a host starts", () => {
       "operations.recoverColdMoves",
       "placement.getAllocationsForProvider",
       "instances_by_filters",
-      "instances_by_host",
       "sync_instance_info",
     ]);
     expect(stage.said("instances_by_host")[0]).toEqual([{ host: "here" }]);
@@ -111,6 +110,18 @@ describe("2.2 a host starts", () => {
     known.stage.answers["driver.listInstanceUuids"] = ["guest"];
     await known.init();
     expect(known.states).toContain("initializing");
+  });
+
+  test("whose the guests are is asked once, of those that no instance of the host explains", async () => {
+    const { stage, init } = staged();
+    const other = anInstance({ uuid: "other", host: "there" });
+    stage.answers["driver.listInstanceUuids"] = ["vm", "other"];
+    stage.answers.instances_by_filters = ({ filters }: { filters: { uuids?: string[] } }) =>
+      filters.uuids === undefined ? [] : [other];
+    await init();
+    expect(stage.said("instances_by_filters")[0]).toEqual([{ filters: { uuids: ["other"] } }]);
+    expect(stage.said("operations.findLeftGuests")).toEqual([[[other]]]);
+    expect(stage.said("sync_instance_info")[0]?.[0]).toEqual({ host: "here", instanceUuids: ["vm"] });
   });
 
   test("a host without instances tells the scheduler nothing; one with some does, also when the start fails", async () => {

@@ -12,14 +12,17 @@ function left(migration: Other, instance: Partial<Instance> = {}, others: readon
     migration: { migrationType: "live-migration", ...migration },
     others,
   });
-  stage.answers["driver.listInstanceUuids"] = ["vm"];
   stage.answers["driver.checkInstanceSharedStorageLocal"] = { token: 1 };
   stage.answers["call check_instance_shared_storage"] = () => false;
   return stage;
 }
 
+async function find({ operations, instance }: FlowStage): Promise<void> {
+  await operations.findLeftGuests(instance === null ? [] : [instance]);
+}
+
 async function removed(stage: FlowStage): Promise<number> {
-  await stage.operations.findLeftGuests();
+  await find(stage);
   await stage.operations.removeLeftGuests();
   return stage.said("driver.rollbackLiveMigrationAtDestination").length;
 }
@@ -67,15 +70,15 @@ describe("6.5 OPT what live migrations left here for an agent that has died", ()
     expect(await removed(left(migration, instance, others))).toBe(0);
   });
 
-  test("a driver that migrates nothing live is not asked for its guests", async () => {
+  test("a driver that migrates nothing live has left nothing", async () => {
     const stage = new FlowStage({ lacks: ["rollbackLiveMigrationAtDestination"] });
-    await stage.operations.findLeftGuests();
+    await find(stage);
     expect(stage.lines).toEqual([]);
   });
 
   test("one that comes back before its turn keeps its guest", async () => {
     const stage = left({ ...FROM_HERE, status: "completed" });
-    await stage.operations.findLeftGuests();
+    await find(stage);
     stage.instance = stage.instance && { ...stage.instance, host: "here" };
     await stage.operations.removeLeftGuests();
     expect(stage.said("driver.rollbackLiveMigrationAtDestination")).toEqual([]);
