@@ -7,6 +7,7 @@ import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpRespons
 import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
 import type { Bytes, Transfer, TransferAnswer, Transfers } from "../transfers.js";
 import { IdleWatch } from "./idle-watch.js";
+import { flatten, WholeAnswer } from "./whole-answer.js";
 
 /** PEM texts; absent: the system's authorities, and no certificate of one's own. */
 export interface HttpTls {
@@ -50,15 +51,18 @@ export class UndiciHttpClient implements HttpClient, Transfers {
   async request(request: HttpRequest): Promise<HttpResponse> {
     const { url, timeout = DEFAULT_HTTP_TIMEOUT, signal } = request;
     signal?.throwIfAborted();
-    const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(new HttpTimeout(url, timeout)), timeout);
-    const abort = () => controller.abort(signal?.reason);
+    const whole = new WholeAnswer();
+    const timer = setTimeout(() => whole.stop(new HttpTimeout(url, timeout)), timeout);
+    const abort = () => whole.stop(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      return await this.#exchange(request, controller.signal);
+      const { origin, pathname, search } = new URL(url);
+      const { method, headers = {}, body = null } = request;
+      const asked = { origin, path: pathname + search, method, headers: { ...headers }, body };
+      (this.#dispatcher ?? this.#pool(origin)).dispatch(asked, whole);
+      return await whole.answer;
     } catch (error) {
-      controller.signal.throwIfAborted();
-      if (error instanceof errors.InvalidArgumentError) {
+      if (whole.stopped || error instanceof errors.InvalidArgumentError) {
         throw error;
       }
       throw new HttpConnectFailure(url, codeOf(error), { cause: error });
@@ -108,19 +112,6 @@ export class UndiciHttpClient implements HttpClient, Transfers {
     await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
-  async #exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    const { origin, pathname, search } = new URL(request.url);
-    const { statusCode, headers, body } = await ask.call(this.#dispatcher ?? this.#pool(origin), {
-      origin,
-      path: pathname + search,
-      method: request.method,
-      headers: { ...request.headers },
-      body: request.body ?? null,
-      signal,
-    });
-    return { status: statusCode, headers: flatten(headers), body: await body.text() };
-  }
-
   #pool(origin: string): Pool {
     let pool = this.#pools.get(origin);
     if (!pool) {
@@ -149,16 +140,6 @@ async function* received(url: string, body: Bytes, watch: IdleWatch): AsyncGener
 
 export function connectOptions({ verify, ...files }: HttpTls) {
   return { ...files, rejectUnauthorized: verify };
-}
-
-function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) {
-      flat[name] = Array.isArray(value) ? value.join(", ") : value;
-    }
-  }
-  return flat;
 }
 
 function codeOf(error: unknown): string {

@@ -205,6 +205,35 @@ describe("the client", () => {
     await expect(refused).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
   });
 
+  it("gives up a request that waits for a connection, and does not send it later", async () => {
+    let arrived: (request: { readonly path: string; readonly release: () => void }) => void = () => {};
+    const next = () => new Promise<Parameters<typeof arrived>[0]>((resolve) => (arrived = resolve));
+    const { url } = await listen({
+      services: {
+        "": async ({ path }) => {
+          await new Promise<void>((release) => arrived({ path, release }));
+          return { status: 200, headers: {}, body: "" };
+        },
+      },
+    });
+    const { http } = createNodeRuntime({ logger, connections: 1 });
+    const ask = (path: string, timeout?: number) =>
+      http.request({ method: "GET", url: `${url}${path}`, ...(timeout === undefined ? {} : { timeout }) });
+    let request = next();
+    const first = ask("/first");
+    await expect(ask("/second", 5)).rejects.toThrow(HttpTimeout);
+    const third = ask("/third");
+    const { release } = await request;
+    request = next();
+    release();
+    await first;
+    const { path, release: releaseThird } = await request;
+    expect(path).toBe("/third");
+    releaseThird();
+    await third;
+    await http.close();
+  });
+
   it("bounds its connections to an origin and reuses them", async () => {
     let running = 0;
     let most = 0;
