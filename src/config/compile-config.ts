@@ -70,12 +70,11 @@ function keysOf(options: OptionTable): ReadonlyMap<string, string> {
 
 type Raw = Pick<RawValues, "get" | "warnings">;
 
-/** What another compilation has found that holds for this one, too. */
+/** What another compilation has found that holds for this one, too, but for what has changed. */
 interface Known {
-  readonly values: ReadonlyMap<string, EffectiveValue>;
-  readonly references: Map<string, Set<string>>;
-  /** By their key in the configuration: those of which all values are known. */
-  readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly compiler: Compiler;
+  readonly result: CompiledConfig<SectionTable>;
+  readonly changed: ReadonlySet<string>;
 }
 
 class Compiler {
@@ -83,9 +82,11 @@ class Compiler {
   readonly #raw: Raw;
   readonly #place: Place;
   readonly #known: Known | null;
-  readonly #done: Map<string, EffectiveValue>;
+  readonly #done = new Map<string, EffectiveValue>();
   /** The options that refer to an option. */
   readonly #references: Map<string, Set<string>>;
+  /** Of options in the list of all values. */
+  readonly #positions: Map<string, number>;
   readonly #open = new Set<string>();
   readonly #problems: ValueProblem[] = [];
 
@@ -94,8 +95,8 @@ class Compiler {
     this.#raw = raw;
     this.#place = place;
     this.#known = known;
-    this.#done = new Map(known?.values);
-    this.#references = known?.references ?? new Map();
+    this.#references = known === null ? new Map() : known.compiler.#references;
+    this.#positions = known === null ? new Map() : known.compiler.#positions;
   }
 
   compile(): CompiledConfig<SectionTable> {
@@ -105,28 +106,57 @@ class Compiler {
       const compiled: Record<string, unknown> = {};
       for (const [option, key] of keysOf(options)) {
         const effective = this.#resolve(section, option);
+        this.#positions.set(keyOf(section, option), values.length);
         values.push(effective);
         compiled[key] = effective.value;
       }
       // A copy: the engine keeps what was filled by computed names as a table, three times as large and slower to read.
-      const key = sectionKey(section);
-      sections[key] = this.#known?.sections[key] ?? Object.freeze({ ...compiled });
+      sections[sectionKey(section)] = Object.freeze({ ...compiled });
     }
+    return this.#result(sections, values);
+  }
+
+  /** Only what has changed; all else is the other compilation's. */
+  #compileChanged({ result, changed }: Known): CompiledConfig<SectionTable> {
+    const values = [...result.values];
+    const sections: Record<string, Readonly<Record<string, unknown>>> = { ...result.config };
+    const edited = new Map<string, Record<string, unknown>>();
+    const positions = [...changed].flatMap((key) => this.#positions.get(key) ?? []);
+    for (const position of positions.sort((a, b) => a - b)) {
+      const { section = "", option = "" } = values[position] ?? {};
+      const effective = this.#resolve(section, option);
+      values[position] = effective;
+      const key = sectionKey(section);
+      const options = edited.get(key) ?? { ...sections[key] };
+      options[camel(option)] = effective.value;
+      edited.set(key, options);
+    }
+    for (const [key, options] of edited) {
+      sections[key] = Object.freeze(options);
+    }
+    return this.#result(sections, values);
+  }
+
+  #result(
+    sections: Record<string, Readonly<Record<string, unknown>>>,
+    values: readonly EffectiveValue[],
+  ): CompiledConfig<SectionTable> {
     if (this.#problems.length > 0) {
       const numeric = new Intl.Collator("en", { numeric: true });
       throw new ConfigFileValueError(this.#problems.sort((a, b) => numeric.compare(a.origin, b.origin)));
     }
-    return {
+    const result: CompiledConfig<SectionTable> = {
       config: Object.freeze(sections),
       values,
       warnings: this.#raw.warnings,
       section: (name) => sections[sectionKey(name)] ?? Object.freeze({}),
-      withText: (section, option, text) => this.#with(sections, section, option, text),
+      withText: (section, option, text) => this.#with(result, section, option, text),
     };
+    return result;
   }
 
   #with(
-    compiled: CompiledConfig<SectionTable>["config"],
+    result: CompiledConfig<SectionTable>,
     section: string,
     option: string,
     text: string,
@@ -146,10 +176,13 @@ class Compiler {
           : said;
       },
     };
-    const values = new Map([...this.#done].filter(([key]) => !changed.has(key)));
-    const touched = new Set([...changed].map((key) => sectionKey(key.slice(0, key.indexOf("/")))));
-    const sections = Object.fromEntries(Object.entries(compiled).filter(([key]) => !touched.has(key)));
-    return new Compiler(this.#table, raw, this.#place, { values, references: this.#references, sections }).compile();
+    const known = { compiler: this, result, changed };
+    return new Compiler(this.#table, raw, this.#place, known).#compileChanged(known);
+  }
+
+  #found(key: string): EffectiveValue | undefined {
+    const known = this.#known;
+    return this.#done.get(key) ?? (known?.changed.has(key) === false ? known.compiler.#found(key) : undefined);
   }
 
   #resolve(section: string, option: string): EffectiveValue {
@@ -157,7 +190,7 @@ class Compiler {
     for (const referring of this.#open) {
       this.#references.set(key, (this.#references.get(key) ?? new Set()).add(referring));
     }
-    const known = this.#done.get(key);
+    const known = this.#found(key);
     if (known) {
       return known;
     }

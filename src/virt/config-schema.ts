@@ -63,8 +63,7 @@ export function compileDriverConfig<const S extends DriverConfigSchema>(
 ): DriverConfig<S> {
   return Object.freeze(
     Object.fromEntries(
-      Object.entries(schema.options).map(([name, option]) => {
-        const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+      namesOf(schema).map(([name, camel, option]) => {
         const value = given[camel] ?? given[name];
         return [
           camel,
@@ -73,6 +72,22 @@ export function compileDriverConfig<const S extends DriverConfigSchema>(
       }),
     ),
   ) as DriverConfig<S>;
+}
+
+/** Kept: a process compiles the options of a driver for each of its hosts. */
+const NAMES = new WeakMap<DriverConfigSchema, readonly (readonly [string, string, DriverOption])[]>();
+
+/** The options with their names in nova.conf and in the compiled options. */
+function namesOf(schema: DriverConfigSchema): readonly (readonly [string, string, DriverOption])[] {
+  let names = NAMES.get(schema);
+  if (names === undefined) {
+    names = Object.entries(schema.options).map(([name, option]) => {
+      const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+      return [name, camel, option] as const;
+    });
+    NAMES.set(schema, names);
+  }
+  return names;
 }
 
 function compile(section: string, name: string, option: DriverOption, value: unknown): unknown {
