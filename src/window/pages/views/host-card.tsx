@@ -23,6 +23,7 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
   const pairs = pairsOf(cluster.serversOfHost.get(name), guests?.guests ?? [], findings);
   const shown = brief ? pairs.slice(0, MOST_PAIRS) : pairs;
   const bars = barsOf(cluster.providersOfHost.get(name));
+  const isServed = host.agent === null ? host.state === "up" : host.agent === "serving";
   const isWell = host.state === "up" && host.enabled;
   const facts = [
     host.zone,
@@ -60,7 +61,7 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
           </p>
         )}
       </div>
-      <Pairs pairs={shown} guestsAt={guests?.at ?? null} />
+      <Pairs pairs={shown} guestsAt={guests?.at ?? null} isLast={guests?.from === "agent" && !isServed} />
       {pairs.length > shown.length && (
         <p class="quiet more">
           <a href={hashOf("hosts", name)}>{pairs.length - shown.length} more</a>
@@ -85,8 +86,18 @@ export function Heartbeat({ host }: { readonly host: string }) {
   );
 }
 
+/** Milliseconds after which it is said of when guests are known. */
+const OLD = 30_000;
+
+interface PairsProps {
+  readonly pairs: readonly Pair[];
+  readonly guestsAt: number | null;
+  /** Nobody is there who could say anything newer of the guests. */
+  readonly isLast: boolean;
+}
+
 /** Servers as Compute sees them against guests as the hypervisor sees them. */
-function Pairs({ pairs, guestsAt }: { readonly pairs: readonly Pair[]; readonly guestsAt: number | null }) {
+function Pairs({ pairs, guestsAt, isLast }: PairsProps) {
   const { live } = useWindow();
   if (pairs.length === 0) {
     return (
@@ -102,7 +113,7 @@ function Pairs({ pairs, guestsAt }: { readonly pairs: readonly Pair[]; readonly 
         <tr>
           <th scope="col">Server</th>
           <th scope="col">Compute</th>
-          <th scope="col">Hypervisor{old !== null && old > 30_000 ? ` ${age(old)} ago` : ""}</th>
+          <th scope="col">Hypervisor{old !== null && (isLast || old > OLD) ? ` ${age(old)} ago` : ""}</th>
         </tr>
       </thead>
       <tbody>
