@@ -3,7 +3,7 @@ import type { IdentityCall } from "../api/identity-call.js";
 import { stableId } from "../stable-id.js";
 import { REGION } from "../store/bootstrap.js";
 import type { Endpoint, Service } from "../store/records.js";
-import type { LiveToken } from "../tokens/live-tokens.js";
+import { type LiveToken, PerToken } from "../tokens/live-tokens.js";
 
 export interface CatalogService {
   readonly endpoints: readonly Omit<Endpoint, "service_id" | "enabled">[];
@@ -23,29 +23,75 @@ const OWN = [
 
 const SIDES = ["public", "internal", "admin"] as const;
 
-/** The services of this control plane. */
-export function ownServices(digests: Pick<Digests, "sha256">): readonly (Service & { readonly name: string })[] {
-  return OWN.map(({ type, name }) => ({ id: stableId(digests, `service/${type}`), type, name, enabled: true }));
+type OwnService = Service & { readonly name: string };
+
+interface Own {
+  readonly services: readonly OwnService[];
+  /** Without the control plane's address before the path. */
+  readonly endpoints: readonly Endpoint[];
 }
 
-/** Their endpoints, as this client reaches them. */
-export function ownEndpoints({ services, request }: IdentityCall): readonly Endpoint[] {
-  const root = request.baseUrl.replace(/\/identity$/, "");
-  return OWN.flatMap(({ type, path }) =>
+/** Their ids are digests of their names: there are two dozen, and each token's answer shows them all. */
+const OWN_BY_DIGESTS = new WeakMap<Pick<Digests, "sha256">, Own>();
+
+function own(digests: Pick<Digests, "sha256">): Own {
+  const known = OWN_BY_DIGESTS.get(digests);
+  if (known) {
+    return known;
+  }
+  const services = OWN.map(({ type, name }) => ({
+    id: stableId(digests, `service/${type}`),
+    type,
+    name,
+    enabled: true,
+  }));
+  const endpoints = OWN.flatMap(({ type, path }, index) =>
     SIDES.map((side) => ({
-      id: stableId(services.digests, `endpoint/${type}/${side}`),
+      id: stableId(digests, `endpoint/${type}/${side}`),
       interface: side,
       region_id: REGION,
-      url: root + path,
+      url: path,
       region: REGION,
-      service_id: stableId(services.digests, `service/${type}`),
+      service_id: services[index]?.id ?? "",
       enabled: true,
     })),
   );
+  const made = { services, endpoints };
+  OWN_BY_DIGESTS.set(digests, made);
+  return made;
 }
 
+/** The services of this control plane. */
+export function ownServices(digests: Pick<Digests, "sha256">): readonly OwnService[] {
+  return own(digests).services;
+}
+
+const rootOf = ({ request }: IdentityCall): string => request.baseUrl.replace(/\/identity$/, "");
+
+/** Their endpoints, as this client reaches them. */
+export function ownEndpoints(call: IdentityCall): readonly Endpoint[] {
+  const root = rootOf(call);
+  return own(call.services.digests).endpoints.map((endpoint) => ({ ...endpoint, url: root + endpoint.url }));
+}
+
+/** By the address at which the client reaches Identity. */
+const CATALOGS = new PerToken<Map<string, readonly CatalogService[]>>();
+
+/** Clients reach a control plane by one address or two; one who makes them up gets no more than these remembered. */
+const MOST_ROOTS = 4;
+
 /** Where the services are, those that clients have added included. */
-export function catalogOf(call: IdentityCall, { record }: LiveToken): readonly CatalogService[] {
+export function catalogOf(call: IdentityCall, live: LiveToken): readonly CatalogService[] {
+  const root = rootOf(call);
+  const known = CATALOGS.of(live, () => new Map());
+  const services = known.get(root) ?? workedOut(call, live);
+  if (known.size < MOST_ROOTS) {
+    known.set(root, services);
+  }
+  return services;
+}
+
+function workedOut(call: IdentityCall, { record }: LiveToken): readonly CatalogService[] {
   const { store, services } = call;
   const endpoints = [...ownEndpoints(call), ...store.endpoints.list().filter(({ enabled }) => enabled)];
   const fill = (url: string) =>

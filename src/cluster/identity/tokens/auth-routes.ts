@@ -6,9 +6,14 @@ import { catalogOf } from "../catalog/catalog.js";
 import { domainView } from "../domains/routes.js";
 import { effectiveRoles, SYSTEM } from "../grants/effective-roles.js";
 import { domainsOf, projectsOf } from "../grants/scopes-of-user.js";
+import type { Project } from "../store/records.js";
+import { PerToken } from "./live-tokens.js";
+
+const PROJECTS = new PerToken<readonly Project[]>();
 
 function ownProjects(call: IdentityCall) {
-  const projects = projectsOf(call.store, call.token.user.id).filter(({ enabled }) => enabled);
+  const live = call.token;
+  const projects = PROJECTS.of(live, () => projectsOf(call.store, live.user.id).filter(({ enabled }) => enabled));
   const shown = projects.map((project) => withLinks(call, "projects", project));
   return { body: listBody(call, "projects", shown) };
 }

@@ -70,6 +70,18 @@ export class LiveTokens {
   }
 }
 
+/** Keeps what is worked out of Identity's records for the holder of a token: a change of any of them makes another live token of it. */
+export class PerToken<T> {
+  readonly #known = new WeakMap<LiveToken, T>();
+
+  /** @param live as it was found now */
+  of(live: LiveToken, workOut: () => T): T {
+    const known = this.#known.get(live) ?? workOut();
+    this.#known.set(live, known);
+    return known;
+  }
+}
+
 export function liveToken(store: IdentityStore, record: TokenRecord): LiveToken | undefined {
   const user = store.users.get(record.userId);
   const domain = user && store.domain(user.domain_id);

@@ -27,6 +27,44 @@ test("a service with an endpoint is in the catalog of new tokens, with the proje
   expect((await world.ask("GET", `endpoints?service_id=${service}`)).json("endpoints")).toEqual([]);
 });
 
+test("the same token is told of what has changed since it was asked about last", async () => {
+  const token = await world.adminToken(PROJECT);
+  const types = async () => {
+    const asked = { url: "/identity/v3/auth/tokens", token, headers: { "x-subject-token": token } };
+    const reply = await world.api.ask(asked);
+    return (reply.json("token", "catalog") as { type: string }[]).map(({ type }) => type);
+  };
+  const ada = await world.user("ada");
+  const project = await world.make("project", { name: "before" });
+  await world.grant(`projects/${project}`, `users/${ada}`, "member");
+  const adas = await world.token(ada);
+  const projects = async () => await world.names("auth/projects", adas);
+  expect(await projects()).toEqual(["before"]);
+  expect(await types()).not.toContain("volumev3");
+  const service = await world.make("service", { type: "volumev3", name: "cinder" });
+  expect(await types()).toContain("volumev3");
+  await world.ask("DELETE", `services/${service}`);
+  expect(await types()).not.toContain("volumev3");
+  await world.ask("PATCH", `projects/${project}`, { project: { name: "after" } });
+  expect(await projects()).toEqual(["after"]);
+  await world.grant(`projects/${project}`, `users/${ada}`, "member", "DELETE");
+  expect(await projects()).toEqual([]);
+});
+
+test("each client is told of the services at the address by which it came", async () => {
+  const token = await world.adminToken(PROJECT);
+  const urlBy = async (root: string) => {
+    const headers = { "x-auth-token": token };
+    const request = { method: "GET", path: "/v3/auth/catalog", query: "", headers, body: "" };
+    const answer = await world.api.apis.services["/identity"]({ ...request, baseUrl: `${root}/identity` });
+    const { catalog } = JSON.parse(answer.body) as { catalog: { endpoints: { url: string }[] }[] };
+    return catalog[0]?.endpoints[0]?.url;
+  };
+  for (const root of ["http://a", "http://b", "http://c", "http://d", "http://e", "http://a"]) {
+    expect(await urlBy(root)).toBe(`${root}/identity/v3`);
+  }
+});
+
 test("the cluster's own services stay as they are", async () => {
   const [own] = (await world.ask("GET", "services?type=compute")).json("services") as { id: string }[];
   const message = `The service ${own?.id} comes with the cluster and is neither changed nor deleted.`;
