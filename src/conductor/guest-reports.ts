@@ -6,12 +6,14 @@ import { MOST_ANNOUNCED, type SessionMethods } from "./methods/session.js";
 /** Milliseconds for which hosts are gathered: an operation changes a guest in several steps, and a process may have thousands of hosts. */
 const GATHERED = 50;
 
+type Sending = Pick<Link, "open" | "send">;
+
 /** Tells the conductor which hosts' guests have changed, for as long as it says that somebody looks. */
 export class GuestReports {
   readonly #timers: Pick<Timers, "after">;
   readonly #changed = new Set<string>();
   /** On which somebody looks. */
-  #link: Link | undefined;
+  #link: Sending | undefined;
   #cancel: CancelTimer | undefined;
 
   constructor({ timers }: { readonly timers: Pick<Timers, "after"> }) {
@@ -19,7 +21,7 @@ export class GuestReports {
   }
 
   /** What the conductor says on a link holds until the link ends. */
-  watched(isWatched: boolean, link: Link): void {
+  watched(isWatched: boolean, link: Sending): void {
     this.#link = isWatched ? link : undefined;
   }
 

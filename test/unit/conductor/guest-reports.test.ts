@@ -1,0 +1,57 @@
+import { beforeEach, expect, it } from "vitest";
+import { GuestReports } from "../../../src/conductor/guest-reports.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+
+let runtime: ReturnType<typeof createVirtualRuntime>;
+let reports: GuestReports;
+let sent: { readonly method: string; readonly params: { readonly hosts: readonly string[] } }[];
+
+beforeEach(() => {
+  runtime = createVirtualRuntime();
+  reports = new GuestReports(runtime);
+  sent = [];
+});
+
+const newLink = () => ({ open: true, send: (message: object) => void sent.push(message as (typeof sent)[number]) });
+const told = () => sent.map(({ params }) => params.hosts);
+
+it("nothing is sent before somebody looks, nor afterwards", async () => {
+  const link = newLink();
+  reports.changed("one");
+  await runtime.advance(1_000);
+  reports.watched(true, link);
+  reports.changed("one");
+  reports.changed("two");
+  reports.changed("one");
+  await runtime.advance(1_000);
+  expect(sent).toEqual([{ jsonrpc: "2.0", method: "guests_changed", params: { hosts: ["one", "two"] } }]);
+  reports.changed("one");
+  reports.watched(false, link);
+  reports.changed("two");
+  await runtime.advance(1_000);
+  expect(sent).toHaveLength(1);
+});
+
+it("nothing is sent on a link that has ended, and on the next one not before it is asked for there", async () => {
+  const [first, next] = [newLink(), newLink()];
+  reports.watched(true, first);
+  reports.changed("one");
+  first.open = false;
+  await runtime.advance(1_000);
+  reports.changed("one");
+  await runtime.advance(1_000);
+  expect(sent).toEqual([]);
+  reports.watched(true, next);
+  reports.changed("two");
+  await runtime.advance(1_000);
+  expect(told()).toEqual([["two"]]);
+});
+
+it("of many hosts a message names a thousand at most", async () => {
+  reports.watched(true, newLink());
+  for (let host = 0; host < 2_500; host += 1) {
+    reports.changed(`host${host}`);
+  }
+  await runtime.advance(1_000);
+  expect(told().map((hosts) => hosts.length)).toEqual([1_000, 1_000, 500]);
+});
