@@ -1,32 +1,29 @@
 /** Milliseconds of reads in one turn of the event loop. */
-const SLICE = 1;
+const SLICE = 0.25;
 
 /**
- * Begins reads for a slice of each turn of the event loop; those that are left wait for the next one. Node hands out all that has come
- * for its sockets in between: what an agent says on its connection, and every request that changes something, waits for a slice and a
- * read, not for all reads that came together.
+ * Begins reads behind all else that a turn of the event loop has brought, and for a slice of it; those that are left wait for the next
+ * one. Node hands out all that has come for its sockets in between: what an agent says on its connection, and every request that
+ * changes something, goes before the reads that came with it, and waits for no more than a slice and a read of those before.
  */
 export class ReadTurns {
   readonly #waiting: (() => void)[] = [];
-  /** When the turn's first read began; undefined: none has. */
-  #since: number | undefined;
+  #isTurnDue = false;
+  /** When the turn's first read began. */
+  #since = 0;
 
   begin(read: () => void): void {
-    if (this.#since === undefined) {
-      this.#since = performance.now();
+    this.#waiting.push(read);
+    if (!this.#isTurnDue) {
+      this.#isTurnDue = true;
       setImmediate(this.#turn);
-      read();
-    } else if (this.#waiting.length === 0 && this.#hasTime()) {
-      read();
-    } else {
-      this.#waiting.push(read);
     }
   }
 
   /** Each turn begins one at least, however little of its time is left by then. */
   readonly #turn = (): void => {
-    this.#since = undefined;
     const read = this.#waiting.shift();
+    this.#isTurnDue = read !== undefined;
     if (read !== undefined) {
       this.#since = performance.now();
       setImmediate(this.#turn);
@@ -35,7 +32,7 @@ export class ReadTurns {
   };
 
   readonly #next = (): void => {
-    const read = this.#hasTime() ? this.#waiting.shift() : undefined;
+    const read = performance.now() - this.#since < SLICE ? this.#waiting.shift() : undefined;
     if (read !== undefined) {
       this.#run(read);
     }
@@ -45,9 +42,5 @@ export class ReadTurns {
     read();
     // Behind all that the read does without waiting for anything, which counts.
     queueMicrotask(() => process.nextTick(this.#next));
-  }
-
-  #hasTime(): boolean {
-    return this.#since !== undefined && performance.now() - this.#since < SLICE;
   }
 }
