@@ -63,7 +63,10 @@ it("what was recorded of a cluster goes the same way in a new one, with new ids,
     allocations: [],
     code: 0,
   });
-  expect(await run("replay", file, "--into", "third")).toMatchObject({ code: 4 });
+  expect(await run("replay", file, "--into", "third")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("has no cluster"),
+  });
 
   // As if the evacuation had been refused then.
   await writeFile(file, text.replace(/(\/action".*"status":)200/, "$1409"));

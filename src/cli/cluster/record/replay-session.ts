@@ -1,4 +1,5 @@
 import { parse } from "yaml";
+import { NoLocalCloud } from "../../../cluster/local/cloud-session.js";
 import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
 import { requestToken } from "../../../placement/access/identity-v3.js";
 import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
@@ -19,13 +20,9 @@ export interface ReplaySession {
   request(project: string | null, request: ReplayedRequest): Promise<HttpResponse>;
 }
 
-/** The cluster cannot be asked. */
-class NoSession extends Error {
-  override readonly name = "NotRunning";
-}
-
 const DOMAIN = { id: "default" };
 
+/** @throws {NoLocalCloud} nothing was ever started there; asking throws {@link HttpConnectFailure} when it is not running now */
 export async function openReplaySession(
   { files, http }: Pick<Runtime, "files" | "http">,
   directory: StateDir,
@@ -35,7 +32,7 @@ export async function openReplaySession(
     readonly clouds: { readonly devstack: { readonly auth: { readonly username: string; readonly password: string } } };
   } | null;
   if (url === undefined || clouds === null) {
-    throw new NoSession(`${directory.root} has no cluster that runs`);
+    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
   }
   const { username, password } = clouds.clouds.devstack.auth;
   const tokens = new Map<string, () => Promise<string | undefined>>();
