@@ -59,7 +59,10 @@ describe("compute-cluster audit and apply", () => {
       /orphaned-consumer.*1 finding; .*\n1 edit would put right what can be/s,
     );
 
-    expect(await run(["apply", plan])).toMatchObject({ code: 4, stderr: "" });
+    const strange = { code: 2, stderr: expect.stringMatching(/changes no consumer and no provider nobody;/) };
+    expect(await run(["apply", plan, "--only", ORPHAN, "--only", "nobody"])).toMatchObject(strange);
+    expect(await held()).toEqual(before);
+    expect(await run(["apply", plan, "--only", ORPHAN])).toMatchObject({ code: 4, stderr: "" });
     expect(await held()).toEqual({ allocations: {} });
     expect((await run(["apply", plan])).code).toBe(0);
     expect((await run(["apply", plan, "--undo"])).code).toBe(4);
