@@ -41,9 +41,18 @@ export function barOf(resourceClass: string, rows: readonly InventoryRow[]): Bar
   return { resourceClass, capacity, used, parts, over: used > capacity };
 }
 
+/** What every host has, in the order in which people name it. */
 const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
 /** Bare metal has a class for each kind of node: more than three say nothing at a glance. */
 const MOST_UNUSUAL = 3;
+
+/** Amounts by resource class, in the order of the bars. */
+export function inOrder(
+  amounts: Readonly<Record<string, number>>,
+): readonly (readonly [name: string, value: number])[] {
+  const place = (name: string): number => (USUAL.includes(name) ? USUAL.indexOf(name) : USUAL.length);
+  return Object.entries(amounts).sort(([a], [b]) => place(a) - place(b) || a.localeCompare(b));
+}
 
 /** The bars of a host: what all of its providers have together. */
 export function barsOf(providers: readonly Pick<ProviderRow, "inventory">[]): Bar[] {

@@ -1,5 +1,6 @@
 import type { ConsumerRow } from "../../wire.js";
 import { useWindow } from "../context.js";
+import { inOrder } from "../model/bars.js";
 import { amount, className } from "../model/format.js";
 import { ConsumerLink, ProviderLink } from "../parts/links.js";
 import { Scroll } from "../parts/scroll.js";
@@ -68,7 +69,7 @@ export function HolderType({ type }: { readonly type: string }) {
 export function Amounts({ amounts }: { readonly amounts: Readonly<Record<string, number>> }) {
   return (
     <span class="amounts">
-      {Object.entries(amounts).map(([name, value]) => (
+      {inOrder(amounts).map(([name, value]) => (
         <span key={name}>
           <b>{amount(name, value)}</b> {className(name)}
         </span>

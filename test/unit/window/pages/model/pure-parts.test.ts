@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { barOf, barsOf } from "../../../../../src/window/pages/model/bars.js";
+import { barOf, barsOf, inOrder } from "../../../../../src/window/pages/model/bars.js";
 import { commandsOf, missingOf } from "../../../../../src/window/pages/model/commands.js";
 import { othersOf, pairsOf } from "../../../../../src/window/pages/model/compare.js";
 import { isHostWanted } from "../../../../../src/window/pages/model/filters.js";
@@ -144,4 +144,9 @@ describe("figures", () => {
       "1,500",
     ]);
   });
+});
+
+it("amounts stand in the order of the bars, the unusual ones behind", () => {
+  const amounts = { DISK_GB: 1, VGPU: 2, MEMORY_MB: 512, CUSTOM_A: 1, VCPU: 4 };
+  expect(inOrder(amounts).map(([name]) => name)).toEqual(["VCPU", "MEMORY_MB", "DISK_GB", "CUSTOM_A", "VGPU"]);
 });
