@@ -40,7 +40,7 @@ export class Fence {
   /** From now on agents with a smaller epoch do nothing more. @throws {HostEpochOutdated} there is one with a greater. */
   async raise(epoch: number): Promise<void> {
     this.#epoch = epoch;
-    await this.#files.makeFolder(this.#own);
+    await this.#takeOver(epoch);
     // Looked at after it was made: of two that raise it at a time, one sees the other.
     const names = await this.#refuse().catch(async (error: unknown) => {
       await this.#files.remove(this.#own);
@@ -56,6 +56,23 @@ export class Fence {
         await this.#moved(join(this.#folder, name), join(this.#folder, gone));
       }
       await this.#files.remove(join(this.#folder, gone));
+    }
+  }
+
+  /**
+   * Makes the own folder of the one that the agent before had, which finds no folder from then on; makes one where there is none, or
+   * another agent was first.
+   */
+  async #takeOver(epoch: number): Promise<void> {
+    const before = highestOf(await this.#files.list(this.#folder));
+    const isPassed = before >= 0 && before < epoch;
+    if (!isPassed || !(await this.#moved(join(this.#folder, String(before)), this.#own))) {
+      await this.#files.makeFolder(this.#own);
+      return;
+    }
+    // What it had not given its place, or had begun to remove.
+    for (const name of await this.#files.list(this.#own)) {
+      await this.#files.remove(join(this.#own, name));
     }
   }
 
@@ -77,7 +94,7 @@ export class Fence {
       return [];
     }
     const names = await this.#files.list(this.#folder);
-    const highest = Math.max(...names.filter((name) => EPOCH.test(name)).map(Number));
+    const highest = highestOf(names);
     if (highest === epoch) {
       return names;
     }
@@ -237,6 +254,11 @@ class FencedGuests extends FencedFiles {
   override remove(path: string) {
     return this.#fence.take(path);
   }
+}
+
+/** Of folders named by epochs; -Infinity: there is none. */
+function highestOf(names: readonly string[]): number {
+  return Math.max(...names.filter((name) => EPOCH.test(name)).map(Number));
 }
 
 function isAbsent(error: unknown): boolean {

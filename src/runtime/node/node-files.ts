@@ -217,7 +217,7 @@ export class NodeFiles implements Files {
 
   /** Most folders that are to be made are there. */
   async #makeFolder(path: string, mode: number): Promise<void> {
-    if (this.#quick.stat(path)?.found?.isDirectory() !== true) {
+    if ((await this.stat(path))?.kind !== "folder") {
       await this.#change.makeFolders(path, mode);
     }
   }

@@ -54,6 +54,24 @@ for (const [name, open] of benches) {
       expect(await refusal(present.guests.write(path("domains", "one.xml"), "one"))).toBe("done");
     });
 
+    test("what an older agent had not put into its place goes, and one that waits with a file puts it nowhere", async () => {
+      const old = await raised(7);
+      const waits = path("fences", "devstack1", "7", "one.xml-00000000");
+      await bench.run(bench.runtime.files.write(waits, "one"));
+      await raised(12);
+      expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1")))).toEqual(["12"]);
+      expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1", "12")))).toEqual([]);
+      expect(await refusal(old.guests.write(path("domains", "one.xml"), "one"))).toMatch(/it has heard of epoch 12/);
+    });
+
+    test("of agents that raise it at a time the one with the greatest epoch has it", async () => {
+      await raised(7);
+      const epochs = [12, 13, 14];
+      const raising = Promise.allSettled(epochs.map((epoch) => fenceOf().raise(epoch)));
+      expect((await bench.run(raising)).at(-1)).toMatchObject({ status: "fulfilled" });
+      expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1")))).toEqual(["14"]);
+    });
+
     test("agents of other hosts that are pointed at one hypervisor have fences of their own", async () => {
       const one = await raised(12, "../one");
       const two = await raised(7, "two");
