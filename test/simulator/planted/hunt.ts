@@ -65,7 +65,8 @@ export class Hunt {
       const seed = this.#next;
       this.#next += 1;
       const sighting = await this.#look(worker, seed, this.#wrong);
-      if (!this.#goesOn()) {
+      // What the seed that uses up the limit shows counts as much.
+      if (this.found !== null) {
         return;
       }
       this.seeds += 1;
