@@ -38,15 +38,19 @@ async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
   await runOperation(call, STEPS, { services, request, move }, revertFailed);
 }
 
-/** Somebody else has the instance. One that is at home already has been reverted by an earlier message. */
+/**
+ * Somebody else has the instance. One that is at home without the flavors of the move has been reverted by an earlier message; by its
+ * host alone that cannot be told, as a resize may have stayed on it.
+ */
 export async function revertRefused(
   { services, request }: Call<"revert_resize" | "finish_revert_resize">,
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {
   const { instance, migration } = move;
-  const atHome = migration.status === "reverted" && instance.host === migration.sourceCompute;
-  if (kind === "gone" || (kind === "taken" && !atHome)) {
+  const isSettled = instance.oldFlavor === null && instance.newFlavor === null;
+  const isReverted = migration.status === "reverted" && instance.host === migration.sourceCompute && isSettled;
+  if (kind === "gone" || (kind === "taken" && !isReverted)) {
     await revertFailed({ services, request, move }, error);
   }
 }

@@ -161,7 +161,16 @@ describe('6.3 "Revert", on the source', () => {
       { taskRequestId: "req-theirs" },
       [HALF_GOES, "tracker.saveInstance", "migration_save"],
     ],
-    ["is at home already: nothing is done", { taskRequestId: "req-theirs", host: "here" }, []],
+    [
+      "is at home already, without the flavors of the move: nothing is done",
+      { taskRequestId: "req-theirs", host: "here", oldFlavor: null, newFlavor: null },
+      [],
+    ],
+    [
+      "is on its host still, as the resize has stayed on it: what the migration holds goes",
+      { taskRequestId: "req-theirs", host: "here" },
+      [HALF_GOES, "tracker.saveInstance", "migration_save"],
+    ],
     ["is deleted: what the migration holds goes", { deleted: 1 }, [HALF_GOES, "migration_save"]],
   ])("the message of an instance that %s", async (_, instance, calls) => {
     const stage = staged({ instance });
