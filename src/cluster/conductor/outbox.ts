@@ -20,6 +20,8 @@ export class Outbox {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #deliveries = new Map<string, Delivery>();
+  /** Acknowledged, and still in the store. */
+  #taken: number[] = [];
 
   constructor(store: Store, logger: Logger) {
     this.#store = store;
@@ -69,18 +71,33 @@ export class Outbox {
       const params: unknown = JSON.parse(message.params);
       delivery.session
         .ask(method, { params, meta })
-        .then(() => this.#taken(host, delivery, message.id))
+        .then(() => this.#acknowledged(host, delivery, message.id))
         // Not taken: it stays in the store and is delivered when an agent serves the host anew.
         .catch((err: unknown) => this.#logger.debug("a message was not taken", { err, host, message: message.id }));
     }
   }
 
-  #taken(host: string, delivery: Delivery, id: number): void {
-    // An acknowledgement counts even when another connection serves by now: that one was given the message, too, and drops it.
-    this.#store.messages.taken(id);
+  #acknowledged(host: string, delivery: Delivery, id: number): void {
+    // It counts even when another connection serves by now: that one was given the message, too, and drops it.
+    this.#taken.push(id);
+    if (this.#taken.length === 1) {
+      // All that one frame has acknowledged are one write.
+      void Promise.resolve().then(() => this.#dropTaken());
+    }
     delivery.underWay.delete(id);
     if (this.#deliveries.get(host) === delivery) {
       this.deliver(host);
+    }
+  }
+
+  #dropTaken(): void {
+    const ids = this.#taken;
+    this.#taken = [];
+    try {
+      this.#store.messages.taken(ids);
+    } catch (err) {
+      // They are delivered again when an agent serves the host anew, which drops what it had.
+      this.#logger.debug("messages that were taken stay in the store", { err, messages: ids });
     }
   }
 }

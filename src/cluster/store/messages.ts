@@ -72,8 +72,8 @@ export class Messages {
     return waiting.some((message) => requestId === undefined || message.requestId === requestId);
   }
 
-  taken(id: number): void {
-    this.#context.sql.run("DELETE FROM messages WHERE id = ?", id);
+  taken(ids: readonly number[]): void {
+    this.#context.sql.run("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
   /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { AgentMessages } from "../../../../src/cluster/conductor/agent-messages.js";
 import { HostLeases } from "../../../../src/cluster/conductor/host-leases.js";
 import { MoveEnds } from "../../../../src/cluster/conductor/move-ends.js";
@@ -90,6 +90,25 @@ describe("casts", () => {
     const again = connection();
     outbox.serve("h", again.session);
     expect(numbers(again.asked)).toEqual([0]);
+  });
+
+  test("leave the store in one write when they are acknowledged together, and stay when it fails", async () => {
+    enqueue(4);
+    const { session, asked } = connection();
+    outbox.serve("h", session);
+    const taken = vi.spyOn(store.messages, "taken");
+    asked[0]?.answer(null);
+    asked[1]?.answer(null);
+    await settle();
+    taken.mockImplementationOnce(() => {
+      throw new Error("the disk is full");
+    });
+    asked[2]?.answer(null);
+    await settle();
+    asked[3]?.answer(null);
+    await settle();
+    expect(taken.mock.calls.map(([ids]) => ids.length)).toEqual([2, 1, 1]);
+    expect(store.messages.pending("h").map(({ requestId }) => requestId)).toEqual(["req-2"]);
   });
 
   test("are sent 64 at a time, the next as soon as one is taken", async () => {

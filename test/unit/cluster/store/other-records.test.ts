@@ -154,7 +154,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect(store.messages.pending("a").map(({ id }) => id)).toEqual([ids[0], ids[2], ids[3]]);
     expect(store.messages.pending("a", { after: ids[0] ?? 0, limit: 1 }).map(({ id }) => id)).toEqual([ids[2]]);
     for (const id of ids) {
-      store.messages.taken(id);
+      store.messages.taken([id]);
     }
     expect(enqueue("a")).toBeGreaterThan(Math.max(...ids));
   });
