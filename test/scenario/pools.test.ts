@@ -121,6 +121,22 @@ describe("a host of a process fails by itself", () => {
     const disabled = controlPlane.store.services.list({}).filter((service) => service.disabled);
     expect(disabled.map(({ host }) => host)).toEqual(["n2"]);
   });
+
+  test("one whose driver lies is not believed, and its neighbours serve with what theirs say", async () => {
+    const driverOf = except("n2", (driver) => ({
+      getAvailableResource: async (node) => ({ ...(await driver.getAvailableResource(node)), vcpus: Number.NaN }),
+      listInstanceUuids: async () => 7 as unknown as readonly string[],
+    }));
+    const { world, pool, controlPlane, runtime } = await start({ driverOf });
+    await world.runUntil(pool.hosts.add(NAMES));
+    await world.advance(300_000);
+    expect(pool.states).toMatchObject(serving("n1", "n3"));
+    expect(runtime.alive).toBe(true);
+    const { computeNodes, services } = controlPlane.store;
+    expect(NAMES.map((host) => computeNodes.byHost(host).map(({ vcpus }) => vcpus))).toEqual([[8], [], [8]]);
+    const heard = services.byHosts(["n1", "n3"], "nova-compute").map(({ lastSeenUp }) => lastSeenUp ?? 0);
+    expect(runtime.clock.now() - Math.min(...heard)).toBeLessThan(20_000);
+  });
 });
 
 describe("a killed host of a process", () => {
