@@ -1,7 +1,7 @@
 /**
- * `npm run bench:hosts`: what many hosts cost: their start, memory, processor time when nothing happens, boots, and moves over
- * 100 of them. The control plane is a process of its own; the agents of all hosts are in this one, over one connection, on the
- * default fake-libvirt driver without delays.
+ * `npm run bench:hosts`: what many hosts cost: their start, memory, processor time when nothing happens, boots, their kill and
+ * start, moves over 100 of them, and what the hosts of a pool notice of one that misbehaves. The control plane is a process of its
+ * own; the pool of all hosts is in this one, on the default fake-libvirt driver without delays.
  *
  *     npm run bench:hosts -- --hosts 10000 --json
  */
@@ -9,11 +9,13 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { renderTable } from "../../src/cli/ui/table.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
+import { measureKill, measureNeighbours } from "./hosts-faults.js";
 import { type Figure, measureHosts } from "./hosts-figures.js";
 import { BenchHosts } from "./moves-hosts.js";
 import { MovesBench } from "./moves-run.js";
 
 const MOVES_HOSTS = 100;
+const NEIGHBOURS = 1000;
 const MOVES_AIMED = ["cold migration", "live migration", "evacuation"];
 
 const { values } = parseArgs({
@@ -25,6 +27,7 @@ const { values } = parseArgs({
     /** 0: none. */
     servers: { type: "string", default: "300" },
     "no-moves": { type: "boolean", default: false },
+    "no-faults": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
@@ -51,7 +54,10 @@ async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHos
 }
 
 const [busy = 0] = loadavg();
-const many = await withHosts(hosts, (cloud, pool) => measureHosts(cloud, pool, { settle, idle, servers, tell }));
+const many = await withHosts(hosts, async (cloud, pool) => [
+  ...(await measureHosts(cloud, pool, { settle, idle, servers, tell })),
+  ...(values["no-faults"] ? [] : await measureKill(cloud, pool, servers, tell)),
+]);
 const moves = values["no-moves"]
   ? []
   : await withHosts(MOVES_HOSTS, async (cloud, pool) => {
@@ -68,7 +74,8 @@ const moves = values["no-moves"]
         }),
       );
     });
-const figures = [...many, ...moves];
+const faults = values["no-faults"] ? [] : await measureNeighbours(Math.min(hosts, NEIGHBOURS), tell);
+const figures = [...many, ...moves, ...faults];
 const show = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 
 function aimOf({ aim }: Figure): string {

@@ -1,13 +1,14 @@
-import PQueue from "p-queue";
-import type { Agent } from "../../src/agent/life/agent.js";
+import { DriverStrays } from "../../src/cli/agent/driver-strays.js";
+import { HostLife } from "../../src/cli/agent/host-life.js";
+import { Hosts } from "../../src/cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../src/cli/agent/load-config.js";
+import { openMetrics } from "../../src/cli/agent/metrics.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { conductorUrl } from "../../src/cluster/local/state-dir.js";
 import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
+import type { HostAction } from "../../src/conductor/methods/session.js";
 import type { ConductorConnection } from "../../src/conductor/port.js";
-import { KnownNames } from "../../src/placement/known-names.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
-import { testAgent } from "../fixtures/world/agent.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
 import { countedDoors, type DoorCounts } from "./counted-doors.js";
 
@@ -19,16 +20,12 @@ const OPTIONS = [
   ["DEFAULT", "max_concurrent_live_migrations", "10"],
 ] as const;
 
-/** Hosts that start at a time. */
-const STARTS = 100;
-
-/** Agents of many hosts in this process, over one connection. */
+/** The pool that `compute-agent --host 'bench[1-1000]'` is, in this process, over doors that count. */
 export class BenchHosts {
   readonly names: readonly string[];
   readonly #doors = countedDoors(createNodeRuntime({ logger: quietLogger }));
-  readonly #agents = new Map<string, Agent>();
-  readonly #connections: ConductorConnection[] = [];
-  readonly #known = new KnownNames();
+  #connection: ConductorConnection | undefined;
+  #hosts: Hosts | undefined;
 
   constructor(count: number) {
     this.names = Array.from({ length: count }, (_, index) => `bench${index + 1}`);
@@ -40,52 +37,59 @@ export class BenchHosts {
 
   /** @param progress called with each host that serves */
   async start(cloud: LocalCloud, progress: (serving: number) => void = () => undefined): Promise<void> {
+    const { runtime } = this.#doors;
     const joinToken = await cloud.joinToken();
-    const connection = connectToConductor({
-      url: conductorUrl(cloud),
-      joinToken,
-      runtime: this.#doors.runtime,
-      version: "bench",
-    });
-    this.#connections.push(connection);
+    const connection = connectToConductor({ url: conductorUrl(cloud), joinToken, runtime, version: "bench" });
+    this.#connection = connection;
     await connection.connected();
     const loaded = await this.#load(cloud.stateDir);
-    let serving = 0;
-    await new PQueue({ concurrency: STARTS }).addAll(
-      this.names.map((host) => async () => {
-        await this.#startOne(host, loaded, connection);
-        serving += 1;
-        progress(serving);
+    const shared = {
+      runtime,
+      connection,
+      outlet: await openMetrics(undefined, runtime),
+      strays: new DriverStrays(quietLogger, (reason) => {
+        throw reason;
       }),
-    );
+      traceDriver: false,
+      serviceVersion: connection.serviceVersion,
+      known: new WeakMap(),
+    };
+    let [serving, tell] = [0, progress];
+    const onState = () => undefined;
+    const live = (host: string, onServing: () => void) => {
+      const served = () => {
+        onServing();
+        serving += 1;
+        tell(serving);
+      };
+      return new HostLife(loaded.of(host), shared, { onServing: served });
+    };
+    const hosts = new Hosts({ timers: runtime.timers, live, onState });
+    this.#hosts = hosts;
+    await hosts.add(this.names);
+    // A host that is started again was counted.
+    tell = () => undefined;
+    const failed = hosts.standings.filter(({ state }) => state !== "serving");
+    if (failed.length > 0) {
+      throw new Error(`${failed.length} hosts do not serve: ${failed[0]?.host}: ${failed[0]?.detail}`);
+    }
   }
 
-  /** The host is gone without a word, as far as the others can tell. */
-  async stop(host: string): Promise<void> {
-    await this.#agents.get(host)?.stop();
-    this.#agents.delete(host);
+  /** As `compute-cluster host kill` and the like for each of these. */
+  async control(hosts: readonly string[], action: HostAction): Promise<void> {
+    await Promise.all(hosts.map((host) => this.#hosts?.control(host, action)));
   }
 
   async dispose(): Promise<void> {
-    await Promise.all([...this.#agents.values()].map((agent) => agent.stop()));
-    await Promise.all(this.#connections.map((connection) => connection.close()));
+    await this.#hosts?.stop();
+    await this.#connection?.close();
     await this.#doors.runtime.http.close();
   }
 
-  /** As an agent's process that serves all of them. */
   #load(stateDir: string): Promise<LoadedHosts> {
     const option = OPTIONS.map(([section, name, value]) => ({ section, option: name, value, flag: "bench" }));
     const host = this.names.join(",");
     const options = { host, stateDir, configFile: [], configDir: [], option, logFormat: "pretty" } as const;
     return loadHosts(options, this.#doors.runtime.files, null);
-  }
-
-  async #startOne(host: string, loaded: LoadedHosts, connection: ConductorConnection): Promise<void> {
-    const { runtime } = this.#doors;
-    const { compiled, driver } = loaded.of(host);
-    const session = connection.host(host);
-    const agent = testAgent({ host, compiled, runtime, session, driver, known: this.#known });
-    this.#agents.set(host, agent);
-    await agent.start();
   }
 }

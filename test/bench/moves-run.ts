@@ -47,7 +47,7 @@ export class MovesBench {
     );
     await this.#measure("delete", () => this.#delete(spread), null);
     const together = await this.#measure(null, () => this.#boot(imageRef, first), "ACTIVE");
-    await this.#hosts.stop(first);
+    await this.#hosts.control([first], "kill");
     await operator.forceDown(first, true);
     await this.#measure("evacuation", () => this.#all(together, { evacuate: { host: second } }, "2.94"), "ACTIVE");
   }
