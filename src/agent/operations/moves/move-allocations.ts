@@ -116,6 +116,10 @@ async function residues(
   { uuid: instanceUuid, host }: Instance,
   held: Allocations,
 ): Promise<ReadonlySet<string>> {
+  // A single one is the destination, which the move has claimed.
+  if (Object.keys(held).length < 2) {
+    return new Set();
+  }
   const evacuations = await conductor.call("migrations_by_filters", {
     filters: { instanceUuid, migrationTypes: ["evacuation"], statuses: ["done"] },
   });
