@@ -93,10 +93,10 @@ class Neighbours {
     const waits = await this.#operate(ASKED);
     let silence = 0;
     // As long as two heartbeats take, whatever the operations took.
-    while (performance.now() - watched < HEARTBEATS) {
+    do {
       silence = Math.max(silence, await this.#oldestHeartbeat());
       await pause(1_000);
-    }
+    } while (performance.now() - watched < HEARTBEATS);
     return { median: waits[Math.floor(ASKED / 2)] ?? 0, late: waits[Math.floor(ASKED * 0.95)] ?? 0, silence };
   }
 
