@@ -9,8 +9,8 @@ export class Journal {
   readonly #histories = new Map<string, string[]>();
   /** Servers whose DELETE was acknowledged. */
   readonly deleted = new Set<string>();
-  /** Nodes that an operator has deleted from Ironic, and when last. */
-  readonly nodesLeft = new Map<string, number>();
+  /** Nodes that an operator has deleted from Ironic, if only for a while. */
+  readonly nodesLeft = new Set<string>();
   /** Operation → how often it was acknowledged. */
   readonly acknowledged = new Map<string, number>();
 

@@ -80,7 +80,7 @@ describe("the window, live", () => {
     await page.goto(`${fake.url}#/hosts`);
     await page.getByText("live", { exact: true }).waitFor();
     await page.evaluate(`
-      window.drawn = 0; window.frames = 0;
+      window.drawn = 0; window.frames = 0; window.began = performance.now();
       const count = () => { window.frames++; requestAnimationFrame(count); };
       requestAnimationFrame(count);
       new MutationObserver(() => { window.drawn++; }).observe(document.getElementById("app"), { subtree: true, childList: true, characterData: true, attributes: true });
@@ -91,9 +91,11 @@ describe("the window, live", () => {
       ]);
     }
     await page.getByText("event 4999").waitFor();
-    const { drawn, frames } = await page.evaluate<{ drawn: number; frames: number }>("({ drawn, frames })");
-    // One batch of changes a frame, and the clock's own drawing once a second.
-    expect(drawn).toBeLessThanOrEqual(2 * frames + 10);
+    const { drawn, frames, seconds } = await page.evaluate<{ drawn: number; frames: number; seconds: number }>(
+      "({ drawn, frames, seconds: Math.ceil((performance.now() - began) / 1000) })",
+    );
+    // One batch of changes a frame, and what the clock draws once a second, of which a busy machine may take many for few frames.
+    expect(drawn).toBeLessThanOrEqual(2 * (frames + seconds) + 10);
     expect(drawn).toBeLessThan(1_000);
   });
 });

@@ -6,14 +6,14 @@ import type { Amounts, Snapshot } from "./snapshot.js";
 
 /**
  * Each consumer holds what spec 6 says for a server at rest, and nobody else holds anything. `doubled`: while a nova-compute of
- * Pike is known, a resized server holds both halves itself (spec 6.0). `nodesLeft`: when nodes of Ironic have left it last.
+ * Pike is known, a resized server holds both halves itself (spec 6.0). `nodesLeft`: nodes that have left Ironic, if only for a while.
  */
 export function wrongAllocations(
   { store, held, now }: Snapshot,
   {
     doubled = false,
-    nodesLeft = new Map(),
-  }: { readonly doubled?: boolean; readonly nodesLeft?: ReadonlyMap<string, number> } = {},
+    nodesLeft = new Set(),
+  }: { readonly doubled?: boolean; readonly nodesLeft?: ReadonlySet<string> } = {},
 ): Violation[] {
   const expected = new Map<string, { readonly of: Instance; readonly what: string }>();
   for (const instance of store.instances.list({ deleted: false })) {
@@ -69,14 +69,14 @@ function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amo
  */
 function hasLostItsNode(
   store: Snapshot["store"],
-  { vmState, host, node, launchedAt, createdAt, flavor }: Instance,
-  nodesLeft: ReadonlyMap<string, number>,
+  { vmState, host, node, launchedAt, flavor }: Instance,
+  nodesLeft: ReadonlySet<string>,
 ): boolean {
   const neverBuilt = isMetal(flavor) && vmState === "error" && launchedAt === null;
   if (!neverBuilt || host === null || node === null) {
     return false;
   }
-  return store.computeNodes.getByHostAndNode(host, node) === null || (nodesLeft.get(node) ?? 0) > createdAt;
+  return store.computeNodes.getByHostAndNode(host, node) === null || nodesLeft.has(node);
 }
 
 /**

@@ -52,7 +52,7 @@ async function takeAway(stage: Stage, uuid: string): Promise<void> {
     }
     const gone = await client.baremetal("DELETE", `/nodes/${uuid}`);
     journal.note("operator", `node ${uuid} is deleted -> ${statusOf(gone)}`);
-    journal.nodesLeft.set(uuid, runtime.clock.now());
+    journal.nodesLeft.add(uuid);
     await runtime.timers.sleep(dice.pick([0, 30_000, 150_000]) ?? 0);
     await enrolAgain(stage, cluster.nodes.indexOf(uuid));
     return;
