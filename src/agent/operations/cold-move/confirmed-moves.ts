@@ -1,5 +1,3 @@
-import { AllocationUpdateFailed } from "../../../placement/errors.js";
-import type { Allocations } from "../../../placement/types.js";
 import {
   type ComputeNode,
   FINAL_MIGRATION_STATUSES,
@@ -9,7 +7,7 @@ import {
 } from "../../../records/index.js";
 import { type AgentContext, requestId as newRequestId } from "../../context.js";
 import type { OperationServices } from "../contract.js";
-import { deleteMigration, type Move, onTree } from "../moves/move-allocations.js";
+import { finishSource, type Move } from "../moves/move-allocations.js";
 import { settleConfirmed } from "./confirm-resize.js";
 import type { MoveProgress } from "./move-request.js";
 
@@ -84,34 +82,11 @@ async function laterMoves({ conductor }: AgentContext, { migration }: Move): Pro
 /** The end of a confirmation that died when it had written `confirmed`. */
 export async function settleLeftover(progress: MoveProgress): Promise<void> {
   const { services, move, request } = progress;
-  const { requestId } = request;
   const left = await leftOf(services.context, move);
   if (left === "flavors") {
     await settleConfirmed(progress);
-  } else if (left === "half" && !(await deleteMigration(services, move.migration, { requestId }))) {
-    await dropHalf(services, move, requestId);
-  }
-}
-
-/**
- * The source's half of a doubled record whose instance moves on. All of what it holds is never taken: that is no half.
- * @throws AllocationUpdateFailed
- */
-async function dropHalf(services: OperationServices, move: Move, requestId: string): Promise<void> {
-  const { context } = services;
-  const { instance, migration } = move;
-  const node = await nodeHere(context, migration.sourceNode);
-  if (node === null) {
-    return;
-  }
-  const isKept = async (held: Allocations): Promise<boolean> => {
-    const here = await onTree(services, held, node, { requestId });
-    const all = Object.keys(here).length === Object.keys(held).length;
-    return all || !isOvertaken(context, move, await laterMoves(context, move));
-  };
-  const options = { requestId, retry: true, unless: isKept };
-  if (!(await context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, node.uuid, options))) {
-    throw new AllocationUpdateFailed(instance.uuid, "Placement refused to remove the source's half");
+  } else if (left === "half") {
+    await finishSource(services, move, { requestId: request.requestId, repeated: true });
   }
 }
 

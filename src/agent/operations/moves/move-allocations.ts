@@ -231,7 +231,9 @@ async function stripOnce(
     return;
   }
   if (source !== destination) {
-    if (!(source in allocations) || !(destination in allocations)) {
+    const holdsBoth =
+      source in allocations && (destination in allocations || (await isBeyond(services, move, half, allocations)));
+    if (!holdsBoth) {
       return;
     }
     const [root, host] = half === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
@@ -268,6 +270,21 @@ async function stripOnce(
     const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
     await placement.removeResources(instance.uuid, { [source]: { resources } }, { ...context, whileHeld });
   }
+}
+
+/** The destination's half may be gone as the instance has moved on: it holds something where it is by now, and the source's as well. */
+async function isBeyond(
+  services: AllocationServices,
+  { instance: { uuid }, migration }: Move,
+  half: Strip["half"],
+  held: Allocations,
+): Promise<boolean> {
+  const now = half === "source" ? await services.context.conductor.call("instance_get", { uuid }) : null;
+  if (now === null || now.host === migration.sourceCompute) {
+    return false;
+  }
+  const root = await rootOf(services, now.host, now.node, held);
+  return root !== null && root in held;
 }
 
 /** A later move back to the source has added what it claims to the half that this one has left there: one record is the sum. */

@@ -96,7 +96,6 @@ function Nav() {
 function Liveness() {
   const { cluster, live } = useWindow();
   const state = live.state.value;
-  const heard = live.heardAt.value;
   if (state === "live") {
     return (
       <span class="liveness" role="status">
@@ -105,6 +104,8 @@ function Liveness() {
       </span>
     );
   }
+  // Read here alone: each message changes it, and while they come nothing of it is shown.
+  const heard = live.heardAt.value;
   const old = heard === null ? "" : `, data of ${clockTime(heard)}, ${age(live.now.value - heard)} old`;
   return (
     <span class={`liveness ${state === "away" ? "liveness-away" : ""}`}>
