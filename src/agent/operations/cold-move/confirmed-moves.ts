@@ -28,10 +28,15 @@ export async function findUnsettled(
   const holders = await holdersHere(context, confirmed);
   const found: Migration[] = [];
   for (const instance of instances) {
-    for (const migration of confirmed.filter(({ instanceUuid }) => instanceUuid === instance.uuid)) {
-      const holds = holders.has(instance.uuid) || holders.has(migration.uuid);
-      const left = hasFlavors(instance) || holds ? await leftOf(context, { instance, migration }) : null;
-      if (left === "flavors" || (left === "half" && holds)) {
+    const own = confirmed.filter(({ instanceUuid }) => instanceUuid === instance.uuid);
+    const holds = ({ uuid }: Migration) => holders.has(instance.uuid) || holders.has(uuid);
+    if (!hasFlavors(instance) && !own.some(holds)) {
+      continue;
+    }
+    const all = await context.conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid } });
+    for (const migration of own) {
+      const left = leftOf(context, { instance, migration }, all);
+      if (left === "flavors" || (left === "half" && holds(migration))) {
         found.push(migration);
       }
     }
@@ -43,8 +48,8 @@ export async function findUnsettled(
  * What a confirmed move may have left: `flavors`, and what it held, as they go last of all (bug 1818914); or `half`, what it held
  * alone, as the flavors are a later move's.
  */
-async function leftOf(context: AgentContext, move: Move): Promise<"flavors" | "half" | null> {
-  const later = await laterMoves(context, move);
+function leftOf(context: AgentContext, move: Move, all: readonly Migration[]): "flavors" | "half" | null {
+  const later = all.filter(({ id }) => id > move.migration.id);
   if (later.some(({ migrationType }) => COLD.includes(migrationType))) {
     return isOvertaken(context, move, later) ? "half" : null;
   }
@@ -73,16 +78,12 @@ function isOvertaken({ host }: AgentContext, { instance, migration }: Move, late
   );
 }
 
-async function laterMoves({ conductor }: AgentContext, { migration }: Move): Promise<readonly Migration[]> {
-  const { id, instanceUuid } = migration;
-  const migrations = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
-  return migrations.filter((other) => other.id > id);
-}
-
 /** The end of a confirmation that died when it had written `confirmed`. */
 export async function settleLeftover(progress: MoveProgress): Promise<void> {
   const { services, move, request } = progress;
-  const left = await leftOf(services.context, move);
+  const { conductor } = services.context;
+  const filters = { instanceUuid: move.instance.uuid };
+  const left = leftOf(services.context, move, await conductor.call("migrations_by_filters", { filters }));
   if (left === "flavors") {
     await settleConfirmed(progress);
   } else if (left === "half") {
@@ -90,7 +91,7 @@ export async function settleLeftover(progress: MoveProgress): Promise<void> {
   }
 }
 
-/** Who holds something on the nodes that the moves have left; nobody, where that cannot be read. */
+/** Lists the consumers that hold something on the nodes that the moves have left; none, where that cannot be read. */
 async function holdersHere(context: AgentContext, moves: readonly Migration[]): Promise<ReadonlySet<string>> {
   const holders = new Set<string>();
   const requestId = newRequestId(context);

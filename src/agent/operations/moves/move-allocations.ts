@@ -7,18 +7,17 @@ import {
 import type { Allocations, RequestContext } from "../../../placement/types.js";
 import {
   type ComputeNode,
-  FINAL_MIGRATION_STATUSES,
   type Flavor,
   type Instance,
   instanceResources,
   type Migration,
-  type MigrationStatus,
   type Resources,
 } from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
 import { hasQuirk } from "../../context.js";
 import type { OperationServices } from "../contract.js";
 import { INSISTENCE, insist } from "../flow/insist.js";
+import { isBeyond, laterClaims, residues, rootOf } from "./other-moves.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
@@ -93,7 +92,7 @@ async function moveBack(
   const options = {
     ...context,
     ...(resurrects ? {} : { targetDeleted: () => isDeleted(services, instance.uuid) }),
-    leave: (held: Allocations) => residues(services, instance, held),
+    leave: (held: Allocations) => residues(services.context, instance, held),
   };
   try {
     return await services.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
@@ -108,30 +107,6 @@ async function moveBack(
     });
     return false;
   }
-}
-
-/** Picks the held nodes that the instance was evacuated from, and whose hosts have not cleaned up since: they do that themselves. */
-async function residues(
-  { context: { conductor } }: AllocationServices,
-  { uuid: instanceUuid, host }: Instance,
-  held: Allocations,
-): Promise<ReadonlySet<string>> {
-  // A single one is the destination, which the move has claimed.
-  if (Object.keys(held).length < 2) {
-    return new Set();
-  }
-  const evacuations = await conductor.call("migrations_by_filters", {
-    filters: { instanceUuid, migrationTypes: ["evacuation"], statuses: ["done"] },
-  });
-  const found = new Set<string>();
-  for (const source of new Set(evacuations.map(({ sourceCompute }) => sourceCompute))) {
-    if (source !== null && source !== host) {
-      for (const node of await conductor.call("compute_nodes_by_host", { host: source })) {
-        found.add(node.uuid);
-      }
-    }
-  }
-  return new Set(Object.keys(held).filter((provider) => found.has(provider)));
 }
 
 /**
@@ -224,23 +199,25 @@ async function stripOnce(
   const { instance, migration } = move;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
   const [source, destination] = await Promise.all([
-    rootOf(services, migration.sourceCompute, migration.sourceNode, allocations),
-    rootOf(services, migration.destCompute, migration.destNode, allocations),
+    rootOf(services.context, migration.sourceCompute, migration.sourceNode, allocations),
+    rootOf(services.context, migration.destCompute, migration.destNode, allocations),
   ]);
   if (source === null || destination === null) {
     return;
   }
   if (source !== destination) {
-    const holdsBoth =
-      source in allocations && (destination in allocations || (await isBeyond(services, move, half, allocations)));
-    if (!holdsBoth) {
+    if (!(source in allocations)) {
+      return;
+    }
+    const isLate = async () => half === "source" && isBeyond(services.context, migration, allocations);
+    if (!(destination in allocations) && !(await isLate())) {
       return;
     }
     const [root, host] = half === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
     let claimedAnew = false;
     const own = half === "source" && !repeated ? flavorsOf(instance, migration).oldFlavor : null;
     const unless = async (held: Allocations) => {
-      const claims = await laterClaims(services, migration, host);
+      const claims = await laterClaims(services.context, migration, host);
       claimedAnew =
         claims === "made" || (claims === "to come" && (own === null || !isSum(held, root, instance, [own])));
       return claimedAnew;
@@ -272,21 +249,6 @@ async function stripOnce(
   }
 }
 
-/** The destination's half may be gone as the instance has moved on: it holds something where it is by now, and the source's as well. */
-async function isBeyond(
-  services: AllocationServices,
-  { instance: { uuid }, migration }: Move,
-  half: Strip["half"],
-  held: Allocations,
-): Promise<boolean> {
-  const now = half === "source" ? await services.context.conductor.call("instance_get", { uuid }) : null;
-  if (now === null || now.host === migration.sourceCompute) {
-    return false;
-  }
-  const root = await rootOf(services, now.host, now.node, held);
-  return root !== null && root in held;
-}
-
 /** A later move back to the source has added what it claims to the half that this one has left there: one record is the sum. */
 async function subtractOwn(services: AllocationServices, move: Move, source: string, context: RequestContext) {
   const { conductor, placement } = services.context;
@@ -303,32 +265,6 @@ async function subtractOwn(services: AllocationServices, move: Move, source: str
     await placement.removeResources(uuid, { [source]: { resources } }, { ...context, whileHeld });
   }
 }
-
-/**
- * Whether a later migration has the host as its destination, or may get it: an evacuation that has overtaken the move, above all.
- * What the instance holds there is then that one's. `to come`: a move that goes on adds what it claims there to what it finds (an
- * evacuation does not), so that the amounts tell whether it has.
- */
-async function laterClaims(
-  { context: { conductor } }: AllocationServices,
-  { id, instanceUuid }: Migration,
-  host: string | null,
-): Promise<"none" | "to come" | "made"> {
-  const migrations = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
-  const isOver = ({ status }: Migration) => FINAL_MIGRATION_STATUSES.includes(status);
-  const later = migrations.filter(
-    (other) =>
-      other.id > id &&
-      !GONE_NOWHERE.includes(other.status) &&
-      (other.destCompute === host || (other.destCompute === null && !isOver(other))),
-  );
-  if (later.length === 0) {
-    return "none";
-  }
-  return later.every((other) => other.migrationType !== "evacuation" && !isOver(other)) ? "to come" : "made";
-}
-
-const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
 
 /** The destination notes the new flavor when it claims; one that died before that has left what it was to claim. */
 function knowsNewFlavor({ instance, migration }: Move): boolean {
@@ -376,23 +312,6 @@ export function flavorsOf(
     return { oldFlavor: instance.flavor, newFlavor: instance.flavor };
   }
   return { oldFlavor: instance.oldFlavor ?? instance.flavor, newFlavor: instance.newFlavor ?? instance.flavor };
-}
-
-/** Before a destination has claimed, its host is known, and its node is the one on which the instance holds something. */
-async function rootOf(
-  { context: { conductor } }: AllocationServices,
-  host: string | null,
-  node: string | null,
-  held: Allocations,
-): Promise<string | null> {
-  if (host === null) {
-    return null;
-  }
-  if (node !== null) {
-    return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
-  }
-  const nodes = await conductor.call("compute_nodes_by_host", { host });
-  return nodes.find(({ uuid }) => uuid in held)?.uuid ?? null;
 }
 
 /** An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds the other's. */

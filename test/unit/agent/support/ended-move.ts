@@ -2,7 +2,7 @@ import type { AllocationServices, Move } from "../../../../src/agent/operations/
 import type { ResourceAmounts } from "../../../../src/placement/types.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
-import { D, I, M, S, type TwoHosts } from "../../placement/two-hosts.js";
+import { D, I, M, NFS, S, type TwoHosts } from "../../placement/two-hosts.js";
 
 export const OLD = aFlavor({ id: 1, vcpus: 1, memoryMb: 512, rootGb: 1 });
 export const NEW = aFlavor({ id: 2, flavorid: "2", name: "m1.small", vcpus: 2, memoryMb: 1024, rootGb: 1 });
@@ -29,7 +29,7 @@ export interface Case {
   readonly stored?: () => Partial<Instance> | null;
 }
 
-/** What the functions work with, and the move from devstack1 (S) to devstack2 (D). */
+/** What the functions work with, and the move from devstack1 (S) to devstack2 (D); the provider of the storage stands for a third host. */
 export function endedMove(
   hosts: TwoHosts,
   { instance = {}, migration = {}, others = [], quirks = [], stored = () => ({}) }: Case = {},
@@ -42,6 +42,7 @@ export function endedMove(
   const nodes = [
     aComputeNode({ uuid: S, host: "devstack1", hypervisorHostname: "devstack1" }),
     aComputeNode({ uuid: D, host: "devstack2", hypervisorHostname: "devstack2" }),
+    aComputeNode({ uuid: NFS, host: "devstack3", hypervisorHostname: "devstack3" }),
   ];
   const answers: Record<string, (params: never) => unknown> = {
     instance_get: ({ readDeleted = false }: { readDeleted?: boolean }) => {

@@ -181,6 +181,22 @@ describe("split: the migration's consumer holds the source's half", () => {
 });
 
 describe("doubled: the instance holds both halves", () => {
+  test.each([
+    [
+      "lets go of its half when the next move has ended first",
+      "devstack3",
+      { [S]: OLD_AMOUNTS, [NFS]: NEW_AMOUNTS },
+      { [NFS]: NEW_AMOUNTS },
+    ],
+    ["keeps what is all that the instance holds", "devstack3", { [S]: OLD_AMOUNTS }, { [S]: OLD_AMOUNTS }],
+    ["keeps what an instance needs that is here again", "devstack1", { [S]: OLD_AMOUNTS, [NFS]: NEW_AMOUNTS }, null],
+  ] as const)("6.0 a source that is late %s", async (_, host, before, after) => {
+    await hold(I, before);
+    const { services, move } = setUp({ stored: () => ({ host, node: host }) });
+    await finishSource(services, move, CONTEXT);
+    expect((await both()).instance).toEqual(after ?? before);
+  });
+
   test("6.0 confirmed: the source's tree of it goes", async () => {
     await doubled();
     const { services, move } = setUp();

@@ -1,0 +1,96 @@
+import type { Allocations } from "../../../placement/types.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type Migration,
+  type MigrationStatus,
+} from "../../../records/index.js";
+import type { AgentContext } from "../../context.js";
+
+/** Tells whose a part of what an instance holds is, of which its other moves decide. */
+
+type Asking = Pick<AgentContext, "conductor">;
+
+/** Picks the held nodes that the instance was evacuated from, and whose hosts have not cleaned up since: they do that themselves. */
+export async function residues(
+  { conductor }: Asking,
+  { uuid: instanceUuid, host }: Instance,
+  held: Allocations,
+): Promise<ReadonlySet<string>> {
+  // A single one is the destination, which the move has claimed.
+  if (Object.keys(held).length < 2) {
+    return new Set();
+  }
+  const evacuations = await conductor.call("migrations_by_filters", {
+    filters: { instanceUuid, migrationTypes: ["evacuation"], statuses: ["done"] },
+  });
+  const found = new Set<string>();
+  for (const source of new Set(evacuations.map(({ sourceCompute }) => sourceCompute))) {
+    if (source !== null && source !== host) {
+      for (const node of await conductor.call("compute_nodes_by_host", { host: source })) {
+        found.add(node.uuid);
+      }
+    }
+  }
+  return new Set(Object.keys(held).filter((provider) => found.has(provider)));
+}
+
+/**
+ * Whether a later migration has the host as its destination, or may get it: an evacuation that has overtaken the move, above all.
+ * What the instance holds there is then that one's. `to come`: a move that goes on adds what it claims there to what it finds (an
+ * evacuation does not), so that the amounts tell whether it has.
+ */
+export async function laterClaims(
+  { conductor }: Asking,
+  { id, instanceUuid }: Migration,
+  host: string | null,
+): Promise<"none" | "to come" | "made"> {
+  const migrations = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
+  const isOver = ({ status }: Migration) => FINAL_MIGRATION_STATUSES.includes(status);
+  const later = migrations.filter(
+    (other) =>
+      other.id > id &&
+      !GONE_NOWHERE.includes(other.status) &&
+      (other.destCompute === host || (other.destCompute === null && !isOver(other))),
+  );
+  if (later.length === 0) {
+    return "none";
+  }
+  return later.every((other) => other.migrationType !== "evacuation" && !isOver(other)) ? "to come" : "made";
+}
+
+const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
+
+/**
+ * Whether the instance is beyond the move's destination by now, and holds something there: a source that is late finds the destination's
+ * half gone then, and its own is still a half.
+ */
+export async function isBeyond(
+  context: Asking,
+  { instanceUuid, sourceCompute }: Migration,
+  held: Allocations,
+): Promise<boolean> {
+  const now = await context.conductor.call("instance_get", { uuid: instanceUuid });
+  if (now === null || now.host === sourceCompute) {
+    return false;
+  }
+  const root = await rootOf(context, now.host, now.node, held);
+  return root !== null && root in held;
+}
+
+/** Before a destination has claimed, its host is known, and its node is the one on which the instance holds something. */
+export async function rootOf(
+  { conductor }: Asking,
+  host: string | null,
+  node: string | null,
+  held: Allocations,
+): Promise<string | null> {
+  if (host === null) {
+    return null;
+  }
+  if (node !== null) {
+    return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
+  }
+  const nodes = await conductor.call("compute_nodes_by_host", { host });
+  return nodes.find(({ uuid }) => uuid in held)?.uuid ?? null;
+}
