@@ -256,7 +256,7 @@ class FencedGuests extends FencedFiles {
   }
 }
 
-/** Of folders named by epochs; -Infinity: there is none. */
+/** The greatest epoch that a folder is named by; -Infinity: there is none. */
 function highestOf(names: readonly string[]): number {
   return Math.max(...names.filter((name) => EPOCH.test(name)).map(Number));
 }

@@ -85,7 +85,7 @@ class Compiler {
   readonly #done = new Map<string, EffectiveValue>();
   /** The options that refer to an option. */
   readonly #references: Map<string, Set<string>>;
-  /** Of options in the list of all values. */
+  /** Where each option stands in the list of all values. */
   readonly #positions: Map<string, number>;
   readonly #open = new Set<string>();
   readonly #problems: ValueProblem[] = [];

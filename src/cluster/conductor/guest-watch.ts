@@ -1,7 +1,7 @@
 import { WATCH_GUESTS } from "../../conductor/methods/session.js";
 import type { Session } from "./session.js";
 
-/** Who looks at the hosts' guests. While somebody does, agents say whose have changed; else they say nothing. */
+/** Knows whether somebody looks at the hosts' guests. While somebody does, agents say whose have changed; else they say nothing. */
 export class GuestWatch {
   readonly #sessions: Iterable<Session>;
   readonly #listeners = new Set<(host: string) => void>();

@@ -19,8 +19,8 @@ export interface InstanceQuery {
   readonly flavorId?: string;
   readonly imageRef?: string;
   /**
-   * Those whose name is like this, whatever its letter case, with `\` before what means itself; and all that have other characters
-   * than ASCII's, whose letter case SQLite knows nothing of.
+   * Finds names that are like this, whatever their letter case, with `\` before what means itself; and every name with other characters
+   * than ASCII's, as SQLite does not know their letter case.
    */
   readonly nameLike?: string;
   readonly uuids?: readonly string[];

@@ -80,7 +80,7 @@ export class Ports {
     return this.#ports.many("device_id = ? ORDER BY id", deviceId);
   }
 
-  /** Those of many servers, each server's first one first. */
+  /** Lists the ports of many servers, each server's first one first. */
   ofDevices(deviceIds: readonly string[]): readonly Port[] {
     return this.#ports.many("device_id IN (SELECT value FROM json_each(?)) ORDER BY id", JSON.stringify(deviceIds));
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../logger.js";
 import { Mounts, type Route } from "../mounts.js";
 import type { Refuse } from "../refusal.js";
@@ -7,6 +7,7 @@ import type { ListenLimits } from "../server.js";
 import { BYTES, type ServiceHandler, type ServiceResponse } from "../service.js";
 import type { Bytes } from "../transfers.js";
 import { dropRest, endWhenIdle, sendBytes } from "./byte-bodies.js";
+import { flattenHeaders } from "./flatten-headers.js";
 import { ReadTurns } from "./read-turns.js";
 import { sendPieces } from "./text-pieces.js";
 
@@ -193,18 +194,6 @@ export class HttpExchange {
 /** Where a client found the listener: by its Host header, or for want of one by the listener's own address. */
 export function originOf(host: string | undefined, listenerUrl: string): string {
   return host ? `${listenerUrl.slice(0, listenerUrl.indexOf(":"))}://${host}` : listenerUrl;
-}
-
-/** Several values joined by `, `. */
-export function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    if (value !== undefined) {
-      flat[name] = Array.isArray(value) ? value.join(", ") : value;
-    }
-  }
-  return flat;
 }
 
 /** Whether the client announces a body; Node sees to what comes without an announcement. */

@@ -15,7 +15,8 @@ import {
   type SocketAcceptor,
 } from "../server.js";
 import { answerBadRequest } from "./bad-request.js";
-import { flattenHeaders, HttpExchange, originOf } from "./http-exchange.js";
+import { flattenHeaders } from "./flatten-headers.js";
+import { HttpExchange, originOf } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
 import { onlyTls } from "./only-tls.js";
 

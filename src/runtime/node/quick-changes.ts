@@ -52,7 +52,7 @@ export class QuickChanges {
     );
   }
 
-  /** Of a folder that is empty. */
+  /** Removes a folder that is empty. */
   rmdir(path: string): Promise<void> {
     return this.#do(
       () => fs.rmdirSync(path),

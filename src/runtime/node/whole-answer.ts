@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { HttpResponse } from "../http.js";
+import { flattenHeaders } from "./flatten-headers.js";
 
 /**
  * Takes one answer of undici's as a whole. Its own request makes a stream, a signal and a resource for each, which take longer than
@@ -56,24 +57,12 @@ export class WholeAnswer implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#resolve({ status: this.#status, headers: flatten(this.#headers), body: textOf(this.#parts) });
+    this.#resolve({ status: this.#status, headers: flattenHeaders(this.#headers), body: textOf(this.#parts) });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#reject(error);
   }
-}
-
-/** Several values joined by `, `. */
-export function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    if (value !== undefined) {
-      flat[name] = Array.isArray(value) ? value.join(", ") : value;
-    }
-  }
-  return flat;
 }
 
 function textOf(parts: readonly Buffer[]): string {
