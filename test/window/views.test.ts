@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WindowRow } from "../../src/window/wire.js";
 import { violations } from "./support/accessible.js";
@@ -18,6 +19,13 @@ function* longRows(): Generator<WindowRow> {
     yield JSON.parse(JSON.stringify(row).replaceAll(hostName(3), LONG_HOST)) as WindowRow;
   }
   yield { kind: "server", key: longServer.uuid, value: longServer };
+}
+
+/** Amounts that a consumer holds, in a table that is wider than its box, and whose right end is outside of that. */
+function cutAmounts(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[...document.querySelectorAll(".scroll .amounts > *")]
+    .filter((amount) => amount.getBoundingClientRect().right > amount.closest(".scroll").getBoundingClientRect().right + 1)
+    .map((amount) => amount.textContent)`);
 }
 
 const HUGE = { width: 2560, height: 1440 };
@@ -44,6 +52,7 @@ describe("the views of the window", () => {
       await screenshot(page, `view-${route.replace(/\W+/g, "-").slice(0, 30)}-${name}`);
       expect(await violations(page), name).toEqual([]);
       expect(await overhang(page), `${name}: pixels beside the screen`).toBeLessThanOrEqual(0);
+      expect(await cutAmounts(page), `${name}: amounts that have to be scrolled to`).toEqual([]);
     }
     await page.setViewportSize(HUGE);
     expect(await overhang(page), "2560 wide").toBeLessThanOrEqual(0);
