@@ -35,3 +35,18 @@ test("two people who start a host's agent at once start one", async () => {
   expect(host.serves).toBe(true);
   expect(journal.lines.slice(before).filter((line) => line.endsWith("starting"))).toHaveLength(1);
 });
+
+test("a host whose power goes while its agent connects can be started again", async () => {
+  const [host] = cluster.hosts;
+  if (host === undefined) {
+    throw new Error("the plan has no host");
+  }
+  host.machine.losePower();
+  host.agent = null;
+  const start = cluster.startAgent(host);
+  host.machine.losePower();
+  await cluster.world.runUntil(start);
+  expect(host.agent).toBeNull();
+  await cluster.world.runUntil(cluster.startAgent(host));
+  expect(host.serves).toBe(true);
+});

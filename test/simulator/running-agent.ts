@@ -8,3 +8,10 @@ export interface RunningAgent {
   readonly runtime: VirtualRuntime;
   readonly faults: FaultSet;
 }
+
+/** Resolves when the process is killed: what it waits for never comes then. */
+export function killed(runtime: VirtualRuntime): Promise<null> {
+  return new Promise((resolve) => {
+    runtime.onKill(() => resolve(null));
+  });
+}

@@ -31,7 +31,7 @@ import { hostOptions } from "./host-options.js";
 import type { Journal } from "./journal.js";
 import { lookerOn } from "./looker-on.js";
 import type { Plan } from "./plan.js";
-import type { RunningAgent } from "./running-agent.js";
+import { killed, type RunningAgent } from "./running-agent.js";
 
 /** One host: whoever acts for it comes and goes, what it has stays. */
 export class SimulatedHost {
@@ -263,12 +263,17 @@ export class SimulatedCluster {
     } finally {
       host.starting = false;
     }
-    await this.#run(host, host.agent);
+    if (host.agent) {
+      await this.#run(host, host.agent);
+    }
   }
 
   /** Another agent for the same host, while the first one may live. */
   async startTwin(host: SimulatedHost): Promise<void> {
     const running = await this.#makeAgent(host, { process: `twin-${host.name}`, isTwin: true });
+    if (running === null) {
+      return;
+    }
     await this.#run(host, running);
     if (running.agent.state === "serving") {
       host.agent?.runtime.kill();
@@ -282,6 +287,9 @@ export class SimulatedCluster {
    */
   async startImpostor(host: SimulatedHost, as: { readonly name: string; readonly statePath: string }): Promise<void> {
     const running = await this.#makeAgent(host, { process: `impostor-${host.name}`, ...as });
+    if (running === null) {
+      return;
+    }
     const { agent, runtime } = running;
     await Promise.race([agent.start().catch(() => undefined), this.spawn("clock").timers.sleep(60_000)]);
     const { failure } = agent;
@@ -309,16 +317,19 @@ export class SimulatedCluster {
         host.agent = null;
       }
     });
-    const killed = new Promise<void>((resolve) => runtime.onKill(resolve));
-    await Promise.race([agent.start().catch(() => undefined), killed]);
+    await Promise.race([agent.start().catch(() => undefined), killed(runtime)]);
   }
 
-  async #makeAgent(host: SimulatedHost, as: AgentPlace): Promise<RunningAgent> {
+  /** Null: it was killed before it had connected. */
+  async #makeAgent(host: SimulatedHost, as: AgentPlace): Promise<RunningAgent | null> {
     const { process, name = host.name, statePath = host.statePath, isTwin = false } = as;
     const bare = this.world.spawn({ name: process, machine: host.machine });
     const faults = new FaultSet(bare);
     const runtime = createFaultDoors(bare, faults);
-    const connection = await this.connect(runtime);
+    const connection = await Promise.race([this.connect(runtime), killed(bare)]);
+    if (connection === null) {
+      return null;
+    }
     // Nobody watches who must not serve: what it does is found where it is done.
     const watch = name === host.name ? this.watch : null;
     const bareSession = this.writes.session(connection.host(name));

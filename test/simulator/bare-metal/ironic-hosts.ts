@@ -12,7 +12,7 @@ import { driverSections } from "../../../src/virt/driver-sections.js";
 import { Dice } from "../../chaos/dice.js";
 import { testAgent } from "../../fixtures/world/agent.js";
 import type { Plan } from "../plan.js";
-import type { RunningAgent } from "../running-agent.js";
+import { killed, type RunningAgent } from "../running-agent.js";
 
 /** What agents of Ironic's nodes need of the cluster. */
 export interface IronicHostParts {
@@ -72,6 +72,9 @@ export class IronicHosts {
 
   async start(host: IronicHost): Promise<void> {
     const running = await this.#make(host);
+    if (running === null) {
+      return;
+    }
     const { agent, runtime } = running;
     host.agent = running;
     let last = agent.state;
@@ -87,8 +90,7 @@ export class IronicHosts {
         host.agent = null;
       }
     });
-    const killed = new Promise<void>((resolve) => runtime.onKill(resolve));
-    await Promise.race([agent.start().catch(() => undefined), killed]);
+    await Promise.race([agent.start().catch(() => undefined), killed(runtime)]);
   }
 
   kill(host: IronicHost): void {
@@ -96,13 +98,20 @@ export class IronicHosts {
     host.agent = null;
   }
 
-  async #make({ name, machine }: IronicHost): Promise<RunningAgent> {
+  /** Null: it was killed before it had connected, and read its configuration. */
+  async #make({ name, machine }: IronicHost): Promise<RunningAgent | null> {
     const { world, plan, configFile, connect } = this.#parts;
     const bare = world.spawn({ name: `agent-${name}`, machine });
     const faults = new FaultSet(bare);
     const runtime = createFaultDoors(bare, faults);
-    const session = (await connect(runtime)).host(name);
-    const shared = parseIni(await runtime.files.read(configFile), "agent.conf");
+    const connected = Promise.all([connect(runtime), runtime.files.read(configFile)]);
+    const parts = await Promise.race([connected, killed(bare)]);
+    if (parts === null) {
+      return null;
+    }
+    const [connection, text] = parts;
+    const session = connection.host(name);
+    const shared = parseIni(text, "agent.conf");
     const own = parseIni(optionsOf(name, plan), "nova.conf");
     const sources = { files: [shared, own], environment: {}, commandLine: [] };
     const compiled = compileNovaConfig(sources, { stateDir: "/cluster", hostname: name }, driverSections(driver));
