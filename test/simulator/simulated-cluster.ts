@@ -24,6 +24,7 @@ import { openControlPlane } from "../fixtures/world/control-plane.js";
 import { novaConfig } from "../fixtures/world/nova-config.js";
 import { IronicHosts } from "./bare-metal/ironic-hosts.js";
 import { EvacuationWatch } from "./evacuation-watch.js";
+import { faultsButDriver, faultyDriver } from "./faulty-driver.js";
 import { DoorWatch } from "./histories/door-watch.js";
 import { RecordWrites } from "./histories/record-writes.js";
 import { Ticks } from "./histories/ticks.js";
@@ -336,13 +337,14 @@ export class SimulatedCluster {
     const session = watch?.session(bareSession) ?? bareSession;
     const index = this.hosts.indexOf(host);
     const compiled = novaConfig(name, statePath, hostOptions(this.plan, index), driver);
+    const hangs = faultyDriver(driver, faults);
     const agent = testAgent({
       host: name,
       compiled,
       runtime,
       session,
-      faults,
-      driver: watch?.driver(name, driver, driverConfigOf(compiled, driver)) ?? driver,
+      faults: faultsButDriver(faults),
+      driver: watch?.driver(name, hangs, driverConfigOf(compiled, driver)) ?? hangs,
       ...(watch ? { factories: { tracker: watch.tracker(bare) } } : {}),
       serviceVersion: RELEASES[host.release],
       http: askedBy(runtime, name),
