@@ -57,7 +57,10 @@ export async function judgeAtRest(
   ];
   return found.length > 0
     ? found
-    : breaches("the audit finds nothing", await auditFindings(cluster, runtime, snapshot));
+    : breaches(
+        "the audit finds nothing",
+        await auditFindings(cluster, runtime, excusedConsumers(snapshot, journal.nodesLeft)),
+      );
 }
 
 /**
@@ -112,9 +115,8 @@ async function look(cluster: SimulatedCluster, runtime: VirtualRuntime): Promise
 async function auditFindings(
   cluster: SimulatedCluster,
   runtime: VirtualRuntime,
-  snapshot: Snapshot,
+  excused: ReadonlySet<string>,
 ): Promise<Violation[]> {
-  const excused = excusedConsumers(snapshot);
   const clock = { now: () => runtime.clock.now() + AHEAD };
   const cloud = await cloudOf({ cluster, runtime });
   const { findings } = await audit(cloud, { clock, maxShare: 1, thorough: true, onProgress: () => undefined });

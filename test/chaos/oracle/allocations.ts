@@ -96,8 +96,13 @@ function isLeftByDelete(
 const MOVE_PATIENCE = 11 * 60_000;
 
 /** Consumers that hold what an audit objects to, and may. */
-export function excusedConsumers({ store, held, now }: Snapshot): ReadonlySet<string> {
-  const builds = store.instances.list({ deleted: false }).filter((one) => isUnfinishedBuild(one, held.get(one.uuid)));
+export function excusedConsumers(
+  { store, held, now }: Snapshot,
+  nodesLeft: ReadonlySet<string> = new Set(),
+): ReadonlySet<string> {
+  const builds = store.instances
+    .list({ deleted: false })
+    .filter((one) => isUnfinishedBuild(one, held.get(one.uuid)) || hasLostItsNode(store, one, nodesLeft));
   const moves = store.migrations.byFilters({ readDeleted: true }).filter((one) => isLeftByDelete(store, one, now));
   return new Set([...builds, ...moves].map(({ uuid }) => uuid));
 }
