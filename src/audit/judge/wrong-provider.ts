@@ -1,8 +1,10 @@
+import type { Server } from "../read/records.js";
 import type { Facts } from "./facts.js";
 import type { ConsumerRemedy, Finding } from "./finding.js";
+import { differences, needOf } from "./need.js";
 import { placeNeed } from "./place-need.js";
 import { reference, serverSubject } from "./subjects.js";
-import { elsewhere, type Whereabouts } from "./whereabouts.js";
+import { type Elsewhere, elsewhere, total, type Whereabouts } from "./whereabouts.js";
 
 /** A server that holds something on another compute node only, or that has no compute node and holds something. */
 export function wrongProviders(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
@@ -46,7 +48,7 @@ function unplaced(facts: Facts): Finding[] {
     .flatMap((server) => {
       const trees = elsewhere(facts, server, new Set());
       const [first] = trees;
-      if (!first) {
+      if (!first || isInterruptedBuild(facts, server, trees)) {
         return [];
       }
       return {
@@ -58,4 +60,13 @@ function unplaced(facts: Facts): Finding[] {
         left: null,
       };
     });
+}
+
+/**
+ * An agent that died before it had claimed for a build leaves the server in error, with what the scheduler gave it, on one host.
+ * Nova keeps that until the server is deleted (6.1).
+ */
+function isInterruptedBuild(facts: Facts, server: Server, trees: readonly Elsewhere[]): boolean {
+  const held = total(facts.heldBy(server.id));
+  return server.vmState === "error" && trees.length === 1 && differences(held, needOf(server)).length === 0;
 }

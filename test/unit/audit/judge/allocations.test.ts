@@ -85,6 +85,13 @@ describe("wrong-provider", () => {
     const builds = [server("vm", null, { vmState: "building" })];
     expect(found({ servers: builds, held: { vm: { one: NEED } } })).toEqual([]);
   });
+
+  it("a build that died before its host had it keeps what it was given, and nothing else", () => {
+    const servers = [server("vm", null, { vmState: "error" })];
+    expect(found({ servers, held: { vm: { one: NEED } } })).toEqual([]);
+    expect(found({ servers, held: { vm: { one: NEED, two: NEED } } })).not.toEqual([]);
+    expect(found({ servers, held: { vm: { one: { ...NEED, VCPU: 2 } } } })).not.toEqual([]);
+  });
 });
 
 describe("doubled-allocation", () => {
