@@ -32,6 +32,9 @@ export class Hosts implements HostController {
   readonly #idle: Promise<void>;
   #becomeIdle: () => void = () => {};
   #stopping = false;
+  /** Counted with each change: to look through all hosts at each would take the more, the more there are. */
+  #living = 0;
+  #failed = 0;
 
   constructor(options: HostsOptions) {
     this.#options = options;
@@ -61,7 +64,9 @@ export class Hosts implements HostController {
       const host = new PooledHost(name, {
         live: (onServing) => this.#options.live(name, onServing),
         turn: (settled) => this.#turn(settled),
-        onState: (standing) => {
+        onState: (standing, before) => {
+          this.#count(before, -1);
+          this.#count(standing.state, 1);
           this.#options.onState(standing);
           this.#look();
         },
@@ -94,11 +99,16 @@ export class Hosts implements HostController {
     this.#look();
   }
 
+  #count(state: HostState, by: 1 | -1): void {
+    this.#living += LIVING.has(state) ? by : 0;
+    this.#failed += state === "failed" ? by : 0;
+  }
+
   #look(): void {
-    const states = this.standings.map(({ state }) => state);
-    const alone = this.#options.killProcess !== undefined && states.length === 1;
-    const over = this.#stopping || alone || states.every((state) => state === "failed");
-    if (over && !states.some((state) => LIVING.has(state))) {
+    const { size } = this.#hosts;
+    const alone = this.#options.killProcess !== undefined && size === 1;
+    const over = this.#stopping || alone || this.#failed === size;
+    if (over && this.#living === 0) {
       this.#becomeIdle();
     }
   }

@@ -27,7 +27,7 @@ export interface PooledHostOptions {
   readonly live: (onServing: () => void) => LiveHost;
   /** Resolves when it may start. @param settled when it serves or has ended */
   readonly turn: (settled: Promise<void>) => Promise<void>;
-  readonly onState: (standing: HostStanding) => void;
+  readonly onState: (standing: HostStanding, before: HostState) => void;
 }
 
 /** A life, and who waits for it. */
@@ -166,8 +166,9 @@ export class PooledHost {
   }
 
   #enter(state: HostState, more: Partial<HostStanding> = {}): void {
+    const before = this.#standing.state;
     this.#standing = { host: this.#host, state, detail: "", exitCode: null, error: null, ...more };
-    this.#options.onState(this.#standing);
+    this.#options.onState(this.#standing, before);
   }
 }
 
