@@ -41,6 +41,10 @@ export class FaultFile {
   /** Reads what is set, and follows what is set from now on. */
   async open(): Promise<void> {
     await this.#doors.files.makeFolder(this.#folder);
+    if ((await readUses(this.#folder, this.#doors.files)) === undefined) {
+      // A host that has never had a fault has nothing to note.
+      this.#written = textOf({});
+    }
     const unwatch = this.#watch();
     const forget = this.faults.onChange(() => this.#noteUses());
     this.#stop = () => {
@@ -60,8 +64,11 @@ export class FaultFile {
   /** The system may have no watches left, with thousands of agents on a machine. */
   #watch(): () => void {
     try {
-      return this.#doors.files.watch(this.#folder, () => {
-        this.#reading = this.#reading.then(() => this.#read());
+      return this.#doors.files.watch(this.#folder, (names = [WANTED]) => {
+        // The agent's own files are in the folder, too, and what it notes here itself.
+        if (names.includes(WANTED)) {
+          this.#reading = this.#reading.then(() => this.#read());
+        }
       });
     } catch (err) {
       this.#doors.logger.warn(
@@ -95,7 +102,7 @@ export class FaultFile {
   /** Writes only what is new: the folder is watched. */
   #noteUses(): void {
     const uses = Object.fromEntries(this.faults.known.map(({ id, used }) => [id, used]));
-    const text = `${JSON.stringify(uses)}\n`;
+    const text = textOf(uses);
     if (text === this.#written) {
       return;
     }
@@ -106,6 +113,10 @@ export class FaultFile {
         this.#doors.logger.warn("that a fault has acted cannot be stored; it may act again after a restart", { err });
       });
   }
+}
+
+function textOf(uses: Uses): string {
+  return `${JSON.stringify(uses)}\n`;
 }
 
 /** What is set in the folder, in the order of setting. @throws {InvalidFault} {@link FileFailure} */

@@ -56,6 +56,45 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     expect(faults.peek("driver.spawn")).toEqual({ kind: "fail" });
   });
 
+  it("a host that never had a fault notes nothing, and its other files are none of the faults'", async () => {
+    const { files } = bench.runtime;
+    const read: string[] = [];
+    const readIfPresent = (path: string) => {
+      read.push(path);
+      return files.readIfPresent(path);
+    };
+    let heard: (names?: readonly string[]) => void = () => undefined;
+    const followed = {
+      readIfPresent,
+      makeFolder: (path: string) => files.makeFolder(path),
+      write: (path: string, text: string) => files.write(path, text),
+      watch: (_folder: string, listener: typeof heard) => {
+        heard = listener;
+        return () => undefined;
+      },
+    };
+    const doors = { ...bench.runtime, files: followed as unknown as typeof files };
+    const file = new FaultFile(folder, TABLE, doors);
+    await bench.run(file.open());
+    agents.push(file);
+    read.length = 0;
+    heard(["compute_id"]);
+    heard(["faults-used.json"]);
+    await bench.run(file.close());
+    expect(read).toEqual([]);
+    expect(await files.list(folder)).toEqual([]);
+    const next = new FaultFile(folder, TABLE, doors);
+    await bench.run(next.open());
+    agents.push(next);
+    await set("driver.spawn=fail");
+    for (const names of [["compute_id", "faults.json"], undefined]) {
+      read.length = 0;
+      heard(names);
+      await bench.run(bench.runtime.timers.sleep(0));
+      expect(read).not.toEqual([]);
+    }
+  });
+
   it("what is set and cleared while it runs is heard of, and noticed", async () => {
     const file = await agent();
     let ids: readonly string[] = [];
