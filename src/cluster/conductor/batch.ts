@@ -1,11 +1,14 @@
 import type { Store } from "../store/store.js";
 import type { Turns } from "../turns.js";
-import { type Dispatcher, isWrite } from "./dispatcher.js";
+import { type Dispatcher, useOfRecords } from "./dispatcher.js";
 import type { Message } from "./read-frame.js";
 
 type Response = ReturnType<Dispatcher["dispatch"]>;
 
-/** The messages of one frame, in their order. Writes that follow each other are one transaction: the disk's part is most of a write. */
+/**
+ * The messages of one frame, in their order. Writes, and what is read between them, are one transaction: the disk's part is most of a
+ * write, and all are answered when it is over.
+ */
 export class Batch {
   readonly responses: Response[] = [];
   readonly #store: Pick<Store, "transaction">;
@@ -24,33 +27,29 @@ export class Batch {
     return this.responses.length === this.#messages.length;
   }
 
-  /** Carries out the next message, and the writes that follow a write, until others are due. */
+  /** Carries out the next message, and what follows a write, until others are due. */
   goOn(turns: Pick<Turns, "due">): void {
-    if (!this.#together || !this.#writesNext || !this.#isWrite(this.responses.length + 1)) {
+    const at = this.responses.length;
+    if (!this.#together || this.#useOf(at) !== "writes" || this.#useOf(at + 1) === "none") {
       this.#next();
       return;
     }
-    const before = this.responses.length;
     try {
       this.#store.transaction(() => {
         do {
           this.#next();
-        } while (this.#writesNext && !turns.due);
+        } while (this.#useOf(this.responses.length) !== "none" && !turns.due);
       });
     } catch {
       // Nothing of it was stored: each is tried by itself, and fails or not.
-      this.responses.length = before;
+      this.responses.length = at;
       this.#together = false;
     }
   }
 
-  get #writesNext(): boolean {
-    return this.#isWrite(this.responses.length);
-  }
-
-  #isWrite(index: number): boolean {
+  #useOf(index: number): ReturnType<typeof useOfRecords> {
     const message = this.#messages[index];
-    return message?.kind === "request" && isWrite(message.request.method);
+    return message?.kind === "request" ? useOfRecords(message.request.method) : "none";
   }
 
   #next(): void {

@@ -204,9 +204,11 @@ export class Dispatcher {
   }
 }
 
-/** Whether it does nothing but read and write records, in a transaction. */
-export function isWrite(method: string): boolean {
-  return isKnown(method) && METHODS[method].kind === "writes";
+/** What it does with records, if that is all that it does: such a method may be carried out within the transaction of others. */
+export function useOfRecords(method: string): "reads" | "writes" | "none" {
+  // A lease is a record; that it is held is known when it is answered.
+  const kind = method === "host_lease" ? "writes" : isKnown(method) ? METHODS[method].kind : "none";
+  return kind === "reads" || kind === "writes" ? kind : "none";
 }
 
 function isKnown(method: string): method is KnownMethod {

@@ -35,11 +35,14 @@ function carriedOut(batch: readonly Message[], options: { commits?: boolean; due
   return { log: log.join(" "), answered: carrier.responses.length };
 }
 
-it("writes that follow each other are one transaction, and nothing else is", () => {
-  expect(carriedOut(messages(WRITE, WRITE, WRITE, READ, WRITE, "host_lease", WRITE, WRITE))).toEqual({
-    log: "begin 0 1 2 commit 3 4 5 begin 6 7 commit",
-    answered: 8,
+it("writes, leases and what is read between them are one transaction, and nothing else is", () => {
+  expect(
+    carriedOut(messages(READ, WRITE, WRITE, READ, "host_lease", WRITE, "host_serve", WRITE, "host_serve")),
+  ).toEqual({
+    log: "0 begin 1 2 3 4 5 commit 6 7 8",
+    answered: 9,
   });
+  expect(carriedOut(messages("host_lease", READ, "host_serve", READ, READ)).log).toBe("begin 0 1 commit 2 3 4");
 });
 
 it("a transaction ends when others are due", () => {
@@ -48,7 +51,7 @@ it("a transaction ends when others are due", () => {
 
 it("what cannot be stored together is tried one by one", () => {
   expect(carriedOut(messages(WRITE, WRITE, READ, WRITE, WRITE), { commits: false })).toEqual({
-    log: "begin 0 1 undone 0 1 2 3 4",
+    log: "begin 0 1 2 3 4 undone 0 1 2 3 4",
     answered: 5,
   });
 });
