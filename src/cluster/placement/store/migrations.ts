@@ -57,6 +57,11 @@ const STEPS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX placement_allocations_inventory ON placement_allocations (provider_id, class_id);
   `,
+  // Asked of nowhere but by the check of a trait's or class's own delete; of what a new host's traits cost, half was the index.
+  `
+  DROP INDEX placement_provider_traits_trait;
+  DROP INDEX placement_inventories_class;
+  `,
 ];
 
 /**

@@ -142,11 +142,22 @@ describe("persistence", () => {
     expect(everything(again)).toEqual(everything(world));
   });
 
+  it("takes what a release before has indexed, and nobody asks for, out of its tables", () => {
+    const database = openDatabase(":memory:");
+    new World({ database });
+    database.exec("CREATE INDEX placement_provider_traits_trait ON placement_provider_traits (trait_id)");
+    database.exec("CREATE INDEX placement_inventories_class ON placement_inventories (class_id)");
+    database.exec("UPDATE placement_schema SET version = 1");
+    new World({ database });
+    const text = "SELECT name FROM sqlite_schema WHERE name IN (?, ?)";
+    expect(database.prepare(text).all("placement_provider_traits_trait", "placement_inventories_class")).toEqual([]);
+  });
+
   it("refuses tables of a newer release", () => {
     const database = openDatabase(":memory:");
     new World({ database });
     database.exec("UPDATE placement_schema SET version = 99");
-    expect(() => new World({ database })).toThrow(/has version 99 of the placement tables, this program knows up to 1/);
+    expect(() => new World({ database })).toThrow(/has version 99 of the placement tables, this program knows up to 2/);
   });
 
   it("has the database enforce references and uniqueness too", () => {
