@@ -21,6 +21,7 @@ import type { OsloRequest } from "./messages/oslo-message.js";
 import type { Rpc } from "./messages/rpc.js";
 import { writeDiagnostics } from "./objects/diagnostics.js";
 import { writeLiveMigrateData } from "./objects/live-migrate-data.js";
+import { overlaid } from "./objects/primitive.js";
 import type { Topology } from "./transport/topology.js";
 
 const OPEN_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
@@ -114,6 +115,9 @@ export class NovaSession implements MortalSession {
         ...(options.timeout === undefined || long ? {} : { timeout: options.timeout }),
         signal,
       });
+      if (method === "post_live_migration_at_destination") {
+        this.#noteHandedOver(host, params as ParamsOf<AgentMethods, "post_live_migration_at_destination">);
+      }
       return peerResult(method, result) as ResultOf<AgentMethods, M>;
     });
   }
@@ -213,6 +217,21 @@ export class NovaSession implements MortalSession {
     };
     const options: AskOptions = { limits, ...(requestId === undefined ? {} : { requestId }) };
     return { nova, rpc, rows, scopes, host: this.host, now: () => runtime.clock.monotonic(), options };
+  }
+
+  /** The destination of a live migration has answered: it has the instance now, and nobody need be asked whose it is. */
+  #noteHandedOver(
+    host: string,
+    { instanceUuid, migrationId }: ParamsOf<AgentMethods, "post_live_migration_at_destination">,
+  ): void {
+    const rows = this.#parts.scopes.current?.rows;
+    const instance = rows?.latest("Instance", instanceUuid);
+    const migration = rows?.latest("Migration", migrationId);
+    if (rows !== undefined && instance !== undefined && migration !== undefined) {
+      const taken = { host, node: migration["nova_object.data"].dest_node ?? null, task_state: null };
+      rows.note({ ...overlaid(instance, taken), "nova_object.changes": [] });
+      rows.offer("Instance", instanceUuid);
+    }
   }
 
   /** The newest one; that of a deleted instance, too. */

@@ -2,7 +2,7 @@ import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js
 import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
 import type { RequestContext } from "../../conductor/port.js";
 import type { Faults } from "../../faults/faults.js";
-import type { Instance } from "../../records/index.js";
+import type { Instance, Migration } from "../../records/index.js";
 import type { KeyedLock } from "../../runtime/keyed-lock.js";
 import type { AgentContext } from "../context.js";
 import type { ResourceTracker } from "../tracker/contract.js";
@@ -160,4 +160,6 @@ export interface StuckMoveOptions {
   readonly before: number;
   /** Looks at every move that ended here, too: only so are confirmations found that died between their last two writes. */
   readonly confirmed: boolean;
+  /** The host's, of all types, as a start has listed them; default: they are asked for. */
+  readonly listed?: readonly Migration[];
 }

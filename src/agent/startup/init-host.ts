@@ -1,4 +1,4 @@
-import type { Instance, Service } from "../../records/index.js";
+import type { Instance, Migration, Service } from "../../records/index.js";
 import type { AgentState, AgentView } from "../context.js";
 import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
 import { countForeignGuests } from "../evacuation/foreign-guests.js";
@@ -13,8 +13,9 @@ import { guardHypervisorType, guardRecordedDriver } from "./driver-binding.js";
 import { initInstance } from "./init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "./interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "./interrupted-evacuations.js";
+import { listMoves } from "./list-moves.js";
 import { checkNewHost } from "./new-host-sanity.js";
-import { checkHostRename, driverNodes, lookUpNodes, type NodesByUuid } from "./node-lookup.js";
+import { checkHostRename, driverNodes, lookUpNodes, type NodesByUuid, nodesByName } from "./node-lookup.js";
 import { guardOwnership } from "./ownership-guard.js";
 import { checkServiceIdentity } from "./service-identity.js";
 import { validateConfig } from "./validate-config.js";
@@ -40,11 +41,15 @@ export async function initHost(services: AgentServices, options: InitHostOptions
   // An agent that was suspended until another had the host must not write its driver over that of the other.
   requireHostLease({ host: services.host, conductor: services.conductor }, "record the driver of this host");
   await services.driverRecord.write();
-  const loaded = await services.conductor.call("instances_by_host", { host: services.host }); // row 6
+  const [loaded, moves] = await Promise.all([
+    services.conductor.call("instances_by_host", { host: services.host }), // row 6
+    listMoves(services),
+  ]);
   try {
     registerLifecycleListener(services); // row 7
-    const handled = await settleGuests(services, options, ownership, loaded); // rows 8-10
-    await services.operations.recoverColdMoves({ before: services.runtime.clock.now(), confirmed: true });
+    const handled = await settleGuests(services, options, ownership, { loaded, moves }); // rows 8-10
+    const before = services.runtime.clock.now();
+    await services.operations.recoverColdMoves({ before, confirmed: true, listed: moves });
     await failInterruptedBuilds(services, await findInterruptedBuilds(services, ownership.nodes.values(), handled)); // row 11
   } finally {
     if (loaded.length > 0) {
@@ -79,9 +84,10 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
   }
   const reported = await driverNodes(view);
   const names = reported ?? new Map<string, string>();
-  const nodes = await lookUpNodes(view, names);
+  const named = await nodesByName(view, names);
+  const nodes = await lookUpNodes(view, names, named);
   await checkHostRename(view, nodes);
-  await guardOwnership(view, names);
+  guardOwnership(view, names, named);
   await guardHypervisorType(view, names);
   if (!service) {
     await checkNewHost(view);
@@ -98,17 +104,23 @@ async function findLeftGuests({ operations, logger }: AgentServices, others: rea
   }
 }
 
+/** The host's, as they were when the guard had let it pass. */
+interface Found {
+  readonly loaded: readonly Instance[];
+  readonly moves: readonly Migration[];
+}
+
 /** Rows 8-10. @returns the instances that are dealt with. */
 async function settleGuests(
   services: AgentServices,
   options: InitHostOptions,
   ownership: Ownership,
-  loaded: readonly Instance[],
+  { loaded, moves }: Found,
 ): Promise<ReadonlySet<string>> {
   const { enter } = options;
   enter("cleaning");
   const evacuated = services.driver.capabilities.supportsEvacuate
-    ? await cleanUpAfterEvacuations(services, ownership, options)
+    ? await cleanUpAfterEvacuations(services, ownership, options, moves)
     : new Set<string>();
   enter("initializing");
   const own = loaded.filter(({ uuid }) => !evacuated.has(uuid));
@@ -123,6 +135,7 @@ async function cleanUpAfterEvacuations(
   services: AgentServices,
   { nodes, proved }: Ownership,
   { pending, signal }: InitHostOptions,
+  moves: readonly Migration[],
 ): Promise<ReadonlySet<string>> {
   if (!proved) {
     const { evacuated } = await planEvacuatedCleanup(services, nodes.values());
@@ -138,7 +151,7 @@ async function cleanUpAfterEvacuations(
   });
   pending.begin(plan, progress.stopped);
   await awaitPlacement(services, "undo evacuations to this host", signal, async () => {
-    for (const evacuation of await findInterruptedEvacuations(services, nodes.values())) {
+    for (const evacuation of await findInterruptedEvacuations(services, nodes.values(), moves)) {
       await failInterruptedEvacuation(services, evacuation);
     }
   });

@@ -91,7 +91,7 @@ async function halfGivenBack({ conductor, host }: AgentView): Promise<readonly I
   const found = await conductor.call("instances_by_filters", {
     filters: { launchedOn: host, vmStates: [...vmStates], taskStates: ["scheduling", "spawning"], deleted: false },
   });
-  // A real Nova has no filter by launched_on.
+  // The database of a real Nova may take names for equal that differ in case.
   return found.filter((instance) => instance.host === null && instance.launchedOn === host);
 }
 

@@ -5,6 +5,7 @@ import {
   type Instance,
   type InstanceChanges,
   type Migration,
+  type MigrationStatus,
   REBUILD_TASK_STATES,
 } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
@@ -27,15 +28,24 @@ export interface InterruptedEvacuation {
   readonly arrived: boolean;
 }
 
-/** @throws {ConnectFailure} */
+/** What is not done, and has not failed. */
+export const UNENDED: readonly MigrationStatus[] = ["accepted", "pre-migrating"];
+
+/**
+ * @param listed the host's moves, as a start has listed them; default: they are asked for
+ * @throws {ConnectFailure}
+ */
 export async function findInterruptedEvacuations(
   view: AgentView,
   nodes: Iterable<ComputeNode>,
+  listed?: readonly Migration[],
 ): Promise<readonly InterruptedEvacuation[]> {
   const nodesByName = new Map([...nodes].map((node) => [node.hypervisorHostname, node]));
-  const migrations = await view.conductor.call("migrations_by_filters", {
-    filters: { destCompute: view.host, migrationTypes: ["evacuation"], statuses: ["accepted", "pre-migrating"] },
-  });
+  const filters = { destCompute: view.host, migrationTypes: ["evacuation" as const], statuses: [...UNENDED] };
+  const migrations = (listed ?? (await view.conductor.call("migrations_by_filters", { filters }))).filter(
+    ({ migrationType, destCompute, status }) =>
+      migrationType === "evacuation" && destCompute === view.host && UNENDED.includes(status),
+  );
   const found: InterruptedEvacuation[] = [];
   const request = requestId(view);
   for (const migration of migrations) {

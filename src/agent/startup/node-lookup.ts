@@ -19,10 +19,41 @@ export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, 
   }
 }
 
-/** Spec 2.4 a–c. @throws {RefusedConfiguration} */
-export async function lookUpNodes(view: AgentView, names: ReadonlyMap<string, string>): Promise<NodesByUuid> {
-  const nodes =
-    names.size === 0 ? [] : await view.conductor.call("compute_nodes_by_uuids", { uuids: [...names.keys()] });
+/**
+ * The records with the names that the driver reports: of all hosts, or, where nodes move between hosts and a name says nothing of
+ * whose one is, of this host.
+ * @param names uuid → name
+ */
+export async function nodesByName(
+  { conductor, driver, host }: AgentView,
+  names: ReadonlyMap<string, string>,
+): Promise<readonly ComputeNode[]> {
+  if (names.size === 0) {
+    return [];
+  }
+  if (driver.rebalancesNodes) {
+    const reported = new Set(names.values());
+    const nodes = await conductor.call("compute_nodes_by_host", { host });
+    return nodes.filter(({ hypervisorHostname }) => reported.has(hypervisorHostname));
+  }
+  const asked = [...names.values()].map((hypervisorHostname) =>
+    conductor.call("compute_nodes_by_hypervisor_hostname", { hypervisorHostname }),
+  );
+  return (await Promise.all(asked)).flat();
+}
+
+/** Spec 2.4 a–c. @param named as {@link nodesByName} has found them @throws {RefusedConfiguration} */
+export async function lookUpNodes(
+  view: AgentView,
+  names: ReadonlyMap<string, string>,
+  named: readonly ComputeNode[],
+): Promise<NodesByUuid> {
+  const known = named.filter(({ uuid }) => names.has(uuid));
+  const found = new Set(known.map(({ uuid }) => uuid));
+  // One of another name, if any: it was renamed.
+  const uuids = [...names.keys()].filter((uuid) => !found.has(uuid));
+  const others = uuids.length === 0 ? [] : await view.conductor.call("compute_nodes_by_uuids", { uuids });
+  const nodes = [...known, ...others];
   if (nodes.length === 0) {
     view.logger.warn("no compute node is recorded for this hypervisor; right only if this is the host's first start");
   }

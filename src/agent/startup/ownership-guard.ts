@@ -1,3 +1,4 @@
+import type { ComputeNode } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";
@@ -6,11 +7,16 @@ import { RefusedConfiguration } from "./refusals.js";
  * Spec 2.4 e and f: nobody else has this hypervisor on record. Runs before anything on it can be destroyed; upstream has
  * e only in the tracker's first pass (`late-node-collision-check`) and f not at all (`adopt-foreign-hypervisor`).
  * @param names uuid → name, as the driver reports.
+ * @param named the records with these names
  * @throws {RefusedConfiguration}
  */
-export async function guardOwnership(view: AgentView, names: ReadonlyMap<string, string>): Promise<void> {
+export function guardOwnership(
+  view: AgentView,
+  names: ReadonlyMap<string, string>,
+  named: readonly ComputeNode[],
+): void {
   for (const [uuid, name] of names) {
-    const recorded = await view.conductor.call("compute_nodes_by_hypervisor_hostname", { hypervisorHostname: name });
+    const recorded = named.filter(({ hypervisorHostname }) => hypervisorHostname === name);
     const others = view.driver.rebalancesNodes ? [] : recorded.filter((node) => node.host !== view.host);
     const [other] = others;
     if (other && !hasQuirk(view, "adopt-foreign-hypervisor")) {

@@ -12,14 +12,14 @@ const TOPIC = "compute";
  * @throws {RefusedVersion}
  */
 export async function lookUpService(context: AgentContext, version = SERVICE_VERSION): Promise<Service | null> {
-  const [oldest, service] = await Promise.all([
-    context.conductor.call("service_minimum_version", { binary: BINARY }),
-    context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY }),
-  ]);
   // Agents from before the rule don't have it.
   const checked =
     version >= OLDEST_SUPPORTED_SERVICE_VERSION && !context.config.workarounds.disableComputeServiceCheckForFfu;
-  if (checked && oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
+  const [oldest, service] = await Promise.all([
+    checked ? context.conductor.call("service_minimum_version", { binary: BINARY }) : 0,
+    context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY }),
+  ]);
+  if (oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
     throw new RefusedVersion({
       found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${version}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,
       mend: "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set [workarounds] disable_compute_service_check_for_ffu",

@@ -4,7 +4,7 @@ import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import { UNPLACED } from "../unplaced.js";
 import { takeResources } from "./assigned-resources.js";
-import type { Claim, ClaimAbort } from "./contract.js";
+import type { BegunTask, Claim, ClaimAbort } from "./contract.js";
 import { refreshDevices } from "./device-providers.js";
 import { readDisabled, recount, updateNode } from "./node-update.js";
 import type { UpdateOptions } from "./provider-update.js";
@@ -22,6 +22,7 @@ export async function instanceClaim(
   nodeName: string,
   allocations: Allocations,
   requestId?: string,
+  begun: Partial<BegunTask> = {},
 ): Promise<Claim> {
   const { conductor, host } = tracker.context;
   return tracker.lock.run(async () => {
@@ -29,8 +30,9 @@ export async function instanceClaim(
     const resources = takeResources(node, allocations);
     tracker.binding.epoch += 1;
     const saved = await conductor.call("instance_save", {
+      ...begun,
       uuid: instance.uuid,
-      changes: { host, node: nodeName, computeId: node.row.id, launchedOn: host },
+      changes: { host, node: nodeName, computeId: node.row.id, launchedOn: host, ...begun.changes },
     });
     node.account.countInstance(saved);
     node.account.assign(saved.uuid, resources);

@@ -20,8 +20,17 @@ export interface ResourceTracker {
   updateAvailableResource(options: { readonly startup: boolean }): Promise<void>;
   /** One node's part of it, as after a live migration. */
   updateAvailableResourceForNode(node: string): Promise<void>;
-  /** @throws {ComputeResourcesUnavailable} */
-  instanceClaim(instance: Instance, node: string, allocations: Allocations, requestId?: string): Promise<Claim>;
+  /**
+   * @param begun is written with it
+   * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in the task that is expected.
+   */
+  instanceClaim(
+    instance: Instance,
+    node: string,
+    allocations: Allocations,
+    requestId?: string,
+    begun?: BegunTask,
+  ): Promise<Claim>;
   /** A move claim of type evacuation. @throws {ComputeResourcesUnavailable} */
   rebuildClaim(
     instance: Instance,
@@ -109,6 +118,12 @@ export interface Claim {
 }
 
 /** What is written in the same lock section as the abort (spec V20). */
+/** What an instance does from its claim on, and before. */
+export interface BegunTask {
+  readonly changes: InstanceChanges;
+  readonly expectedTaskState: readonly (TaskState | null)[];
+}
+
 export interface ClaimAbort {
   readonly instance?: InstanceChanges;
   /** A build and an unshelve have it; a move's claim is taken back whoever has the instance. */

@@ -9,8 +9,8 @@ const KEPT = 30_000;
 /**
  * Messages that are judged by the records in them, without a second look. Their sender has read these for them, and what comes next
  * looks again: the checks of a live migration change nothing, and are judged anew when it begins; its preparation reads the
- * migration, which only the source moves on; a finish begins with a save that is refused when the instance has another task. One
- * that comes late, as to an agent that was suspended, is looked into.
+ * migration, which only the source moves on; a build and a finish begin with a save that is refused when the instance has another
+ * task. A finish that comes late, as to an agent that was suspended, is looked into.
  */
 export class JudgedAsCarried {
   /** When this process has prepared which moves; each comes back once: a repeated message is looked into. */
@@ -38,6 +38,7 @@ export class JudgedAsCarried {
           rows.offer("Migration", Number(id));
         }
         break;
+      case "build_and_run_instance":
       case "check_can_live_migrate_destination":
       case "check_can_live_migrate_source":
       case "pre_live_migration":

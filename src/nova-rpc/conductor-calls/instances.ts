@@ -178,7 +178,8 @@ function novaFilters({ uuids, taskStates, ...filters }: InstanceFilters): readon
   const common = {
     ...(uuids === undefined ? {} : { uuid: uuids }),
     ...(filters.host === undefined ? {} : { host: filters.host }),
-    ...(filters.node === undefined ? {} : { node: filters.node }),
+    ...(filters.node === undefined ? {} : { node: exactly(filters.node) }),
+    ...(filters.launchedOn === undefined ? {} : { launched_on: exactly(filters.launchedOn) }),
     ...(filters.deleted === undefined ? {} : { deleted: filters.deleted }),
     ...(filters.softDeleted === undefined ? {} : { soft_deleted: filters.softDeleted }),
     ...(filters.cleaned === undefined ? {} : { cleaned: filters.cleaned }),
@@ -193,6 +194,9 @@ function novaFilters({ uuids, taskStates, ...filters }: InstanceFilters): readon
     ...(taskStates.includes(null) ? [{ ...common, task_state: null }] : []),
   ];
 }
+
+/** Nova compares columns for which it has no filter of their own with a regular expression, in its database's dialect. */
+const exactly = (text: string): string => `^${text.replaceAll(/[^\w-]/g, "[$&]")}$`;
 
 function record(instance: NovaObject, { rows }: CallTools): Instance {
   return readRecord(INSTANCE_OBJECT, rows.completed(instance) ?? instance);

@@ -12,8 +12,8 @@ const TOPIC = "conductor";
 /** The version of object methods: all releases have the same. */
 const VERSION = "3.0";
 /** Milliseconds that each of the first tries to reach a conductor takes, and how many there are. */
-const FIRST_PING = 10_000;
-const FIRST_PINGS = 10;
+const FIRST_TRY = 10_000;
+const FIRST_TRIES = 10;
 
 export interface AskOptions {
   /** Deleted rows are found, too. */
@@ -58,12 +58,15 @@ export class NovaConductor {
     return this.#isMet;
   }
 
-  /** Waits until one answers, and asks what it understands. @param tell called once, when none has answered yet */
+  /** Waits until one says what it understands. @param tell called once, when none has answered yet */
   async meet(tell: (reason: string) => void, signal?: AbortSignal): Promise<ReleaseProfile> {
     for (let tries = 1; ; tries += 1) {
+      const limits = { ...(tries <= FIRST_TRIES ? { timeout: FIRST_TRY } : {}), ...(signal ? { signal } : {}) };
       try {
-        await this.#ping({ ...(tries <= FIRST_PINGS ? { timeout: FIRST_PING } : {}), ...(signal ? { signal } : {}) });
-        break;
+        const version = await this.ask("Service", "get_minimum_version", ["nova-conductor"], {}, { limits });
+        this.#profile = profileOf(typeof version === "number" ? version : 0);
+        this.#isMet = true;
+        return this.#profile;
       } catch (error) {
         if (!(error instanceof MessagingTimeout)) {
           throw error;
@@ -73,16 +76,6 @@ export class NovaConductor {
         }
       }
     }
-    const version = await this.ask(
-      "Service",
-      "get_minimum_version",
-      ["nova-conductor"],
-      {},
-      signal ? { limits: { signal } } : {},
-    );
-    this.#profile = profileOf(typeof version === "number" ? version : 0);
-    this.#isMet = true;
-    return this.#profile;
   }
 
   /** A method of an object's class. @returns an object, a list object or a plain value */
@@ -166,17 +159,6 @@ export class NovaConductor {
       return current.context;
     }
     return adminContext(requestId ?? `req-${runtime.random.uuid()}`, runtime.clock.now());
-  }
-
-  #ping(limits: CallLimits): Promise<unknown> {
-    const asked = {
-      topic: TOPIC,
-      namespace: "baseapi",
-      method: "ping",
-      version: "1.0",
-      args: { arg: "compute-agent" },
-    };
-    return this.#options.rpc.call({ ...asked, context: this.context() }, { ...limits, repeatable: true });
   }
 
   #call(

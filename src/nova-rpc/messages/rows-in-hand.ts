@@ -1,6 +1,6 @@
 import { isRecord, type NovaObject, novaObject, objectOf } from "../objects/primitive.js";
 
-/** Milliseconds for which what a conductor has said of a row is not asked again. */
+/** Milliseconds for which what was just said of a row is not asked again. */
 const JUST_NOW = 1_000;
 
 type RowName = "Instance" | "Migration";
@@ -12,7 +12,7 @@ type RowName = "Instance" | "Migration";
 export class RowsInHand {
   readonly #now: () => number;
   readonly #rows = new Map<string, NovaObject>();
-  /** When the conductor spoke of each. */
+  /** When somebody spoke of each who knows. */
   readonly #toldAt = new Map<string, number>();
   readonly #offeredAt = new Map<string, number>();
 
@@ -25,7 +25,7 @@ export class RowsInHand {
     }
   }
 
-  /** What the conductor has answered of a row; fields that it left out stay. */
+  /** What the conductor, or who has just written it, has answered of a row; fields that are left out stay. */
   note(told: NovaObject): void {
     const key = keyOf(told);
     const known = this.#rows.get(key);
@@ -38,7 +38,7 @@ export class RowsInHand {
     return this.#rows.get(`${name} ${id}`);
   }
 
-  /** Only if the conductor has just said so. */
+  /** Only if that was said just now. */
   fresh(name: RowName, id: string | number): NovaObject | undefined {
     const at = this.#toldAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
     return this.#now() - at <= JUST_NOW ? this.latest(name, id) : undefined;

@@ -31,14 +31,24 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
       throw new BuildAbortException(`Build of instance ${instanceUuid} aborted: ${unservable}`);
     }
     progress.allocations = await heldAllocations(services, request);
+    // In one write with the claim: one that is being deleted is claimed no more, and nobody dies between them.
+    const networking = {
+      changes: { taskState: "networking", taskRequestId: requestId },
+      expectedTaskState: [null],
+    } as const;
     await claimInGroup(services, "build", request, async () => {
-      progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
+      progress.claim = await services.tracker.instanceClaim(
+        instance,
+        node,
+        progress.allocations,
+        requestId,
+        networking,
+      );
       progress.instance = progress.claim.instance;
     });
   },
   prepare: async (progress) => {
-    const { services, request } = progress;
-    await advance(services, progress, { taskState: "networking", taskRequestId: request.requestId }, [null]);
+    const { services } = progress;
     progress.driverAsked = true;
     await services.context.driver.prepareForSpawn(progress.instance);
     await advance(services, progress, { taskState: "block_device_mapping" }, ["networking"]);

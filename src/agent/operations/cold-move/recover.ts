@@ -47,8 +47,19 @@ const RESUMES: readonly Resume[] = [
   { task: null, statuses: ["confirmed"], side: "source", run: settleLeftover },
 ];
 
-const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
-const UNDER_WAY: readonly MigrationStatus[] = ["confirming", "pre-migrating", "migrating", "post-migrating"];
+const TASKS = [...new Set(RESUMES.flatMap(({ task }) => task ?? []))];
+/** Of the table. Most of those that are `confirmed` are over: only a start looks at all of them. */
+const STATUSES = [...new Set(RESUMES.flatMap(({ statuses }) => statuses))].filter((status) => status !== "confirmed");
+/** The instance may say how a move with one of these has ended, whatever its task. */
+const OPEN: readonly MigrationStatus[] = ["pre-migrating", "migrating", "post-migrating"];
+
+/** Which of a host's cold moves {@link recoverColdMoves} has to be shown. */
+export function coldMovesToList(confirmed: boolean): {
+  readonly migrationTypes: typeof COLD;
+  readonly statuses: MigrationStatus[];
+} {
+  return { migrationTypes: COLD, statuses: confirmed ? [...STATUSES, "confirmed"] : STATUSES };
+}
 
 /** A move of this host's that waits for somebody. */
 interface StuckMove {
@@ -89,29 +100,25 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
 /** Moves from or to this host at a step that this host, or the other, should go on from. */
 async function findStuckMoves(
   services: OperationServices,
-  { before, confirmed }: StuckMoveOptions,
+  { before, confirmed, listed: given }: StuckMoveOptions,
 ): Promise<readonly StuckMove[]> {
   const { context, unsettled } = services;
-  const statuses: readonly MigrationStatus[] = confirmed ? [...UNDER_WAY, "confirmed"] : UNDER_WAY;
-  const [instances, listed] = await Promise.all([
-    context.conductor.call("instances_by_filters", { filters: { taskStates: TASKS, deleted: false } }),
-    context.conductor.call("migrations_by_filters", {
-      filters: { host: context.host, migrationTypes: COLD, statuses: [...statuses] },
-    }),
-  ]);
-  const confirming = await findWithoutTask(
-    context,
-    listed.filter(({ status }) => status !== "confirmed"),
-  );
+  const filters = { host: context.host, ...coldMovesToList(confirmed) };
+  const asked = given ?? (await context.conductor.call("migrations_by_filters", { filters }));
+  const listed = asked.filter(({ migrationType }) => COLD.includes(migrationType));
+  const open = listed.filter(({ status }) => status !== "confirmed");
   const ended = listed.filter(({ status, sourceCompute }) => status === "confirmed" && sourceCompute === context.host);
+  const instances = await instancesOf(context, open);
   const moves: {
     readonly migration: Migration;
     readonly task: TaskState | null;
     readonly requestId: string | null;
     readonly written: number;
-  }[] = confirming.map((migration) => ({ migration, task: null, requestId: null, written: writtenAt(migration) }));
-  for (const instance of instances) {
-    const migration = await latestMove(context, instance);
+  }[] = open
+    .filter((migration) => migration.status === "confirming" || hasEnded(migration, instances))
+    .map((migration) => ({ migration, task: null, requestId: null, written: writtenAt(migration) }));
+  for (const instance of instances.values()) {
+    const migration = TASKS.some((task) => task === instance.taskState) && (await latestMove(context, instance));
     if (!migration) {
       continue;
     }
@@ -142,24 +149,24 @@ async function findStuckMoves(
     });
 }
 
-/** Keeps the migrations under way that are being confirmed, and those whose instance says how they have ended. */
-async function findWithoutTask(
+/** By uuid: those of the moves that are open, and of the others those that are in a task of moves. */
+async function instancesOf(
   { conductor }: AgentContext,
-  migrations: readonly Migration[],
-): Promise<readonly Migration[]> {
-  const open = migrations.filter(({ status }) => status !== "confirming");
-  if (open.length === 0) {
-    return migrations;
-  }
-  const uuids = open.map(({ instanceUuid }) => instanceUuid);
-  const instances = await conductor.call("instances_by_filters", { filters: { uuids, deleted: false } });
-  const ended = new Map(instances.map((instance) => [instance.uuid, instance]));
-  return migrations.filter((migration) => {
-    const instance = ended.get(migration.instanceUuid);
-    return (
-      migration.status === "confirming" || (instance !== undefined && endOf({ instance, migration }) !== undefined)
-    );
-  });
+  moves: readonly Migration[],
+): Promise<ReadonlyMap<string, Instance>> {
+  const open = new Set(moves.filter(({ status }) => OPEN.includes(status)).map(({ instanceUuid }) => instanceUuid));
+  const others = new Set(moves.map(({ instanceUuid }) => instanceUuid).filter((uuid) => !open.has(uuid)));
+  const ask = async (uuids: ReadonlySet<string>, more: { readonly taskStates?: TaskState[] }) =>
+    uuids.size === 0
+      ? []
+      : conductor.call("instances_by_filters", { filters: { uuids: [...uuids], deleted: false, ...more } });
+  const found = await Promise.all([ask(open, {}), ask(others, { taskStates: TASKS })]);
+  return new Map(found.flat().map((instance) => [instance.uuid, instance]));
+}
+
+function hasEnded(migration: Migration, instances: ReadonlyMap<string, Instance>): boolean {
+  const instance = instances.get(migration.instanceUuid);
+  return OPEN.includes(migration.status) && instance !== undefined && endOf({ instance, migration }) !== undefined;
 }
 
 function resumeOf(context: AgentContext, migration: Migration, task: TaskState | null): Resume | undefined {

@@ -95,7 +95,7 @@ scenario("2.2 rows 2-12 in order, for a host in service", async (lab) => {
   expectOrder(
     steps,
     "driver initHost", // 2
-    "compute_nodes_by_uuids", // 4, 5
+    "compute_nodes_by_hypervisor_hostname", // 4, 5
     "instances_by_host", // 6
     "migrations_by_filters", // 8
     "driver destroy",

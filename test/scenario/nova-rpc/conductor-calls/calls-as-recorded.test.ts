@@ -8,7 +8,11 @@ const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences:
     "build",
     // A build that was deleted before it began is none of the action's events.
     "- 1 begins compute__do_build_and_run_instance",
+    "- 1 Instance host=1",
+    "- 1 Instance task_state=networking",
     "+ 1 begins compute__do_build_and_run_instance",
+    // In one save, so that nobody dies between them.
+    "+ 1 Instance host=1 task_state=networking",
   ],
   stop: ["stop-server"],
   start: ["start-server"],

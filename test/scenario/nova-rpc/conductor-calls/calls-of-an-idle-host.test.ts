@@ -4,18 +4,12 @@ import { VirtualCloud } from "../../../fixtures/virtual-cloud.js";
 
 /** Nova-compute makes 13 calls when it starts. Ours looks for what an agent of the host may have left half done, too. */
 const START = [
-  "ping",
-  "Service.get_minimum_version",
   "Service.get_minimum_version",
   "Service.get_by_host_and_binary",
-  "ComputeNodeList.get_all_by_uuids",
   "ComputeNodeList.get_by_hypervisor",
   "InstanceList.get_by_host",
-  // Evacuations from here, and to here.
+  // Moves from and to here, of all kinds; and evacuations from here, also of servers that are deleted.
   "MigrationList.get_by_filters",
-  "MigrationList.get_by_filters",
-  // Moves: at a step of one, under way or confirmed.
-  "InstanceList.get_by_filters",
   "MigrationList.get_by_filters",
   // Builds and unshelvings.
   "InstanceList.get_by_filters",
@@ -46,6 +40,7 @@ test("13 what a host that is known and has no servers asks of a Nova's conductor
     return asked.map((call) => call.replace("devstack1 ", ""));
   };
   expect(await during(() => cloud.agent("devstack1", { periodic: true }))).toEqual(START);
+  expect(START.length).toBeLessThanOrEqual(10);
   // Tasks begin at different times, so that hosts do not ask all at once.
   const later = await during(() => cloud.world.advance(150_000));
   expect(later.filter((call) => PASS.includes(call)).slice(0, PASS.length)).toEqual(PASS);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkNewHost } from "../../../../src/agent/startup/new-host-sanity.js";
-import { checkHostRename, driverNodes, lookUpNodes } from "../../../../src/agent/startup/node-lookup.js";
+import { checkHostRename, driverNodes, lookUpNodes, nodesByName } from "../../../../src/agent/startup/node-lookup.js";
 import { guardOwnership } from "../../../../src/agent/startup/ownership-guard.js";
 import { lookUpService, registerService } from "../../../../src/agent/startup/register-service.js";
 import { checkServiceIdentity } from "../../../../src/agent/startup/service-identity.js";
@@ -46,13 +46,16 @@ describe("2.4 a-d the nodes of this hypervisor", () => {
     await expect(driverNodes(stage.services)).rejects.toThrow("broken");
   });
 
-  const lookUp = (found: readonly ComputeNode[], names = NAMES) => {
+  const lookUp = (found: readonly ComputeNode[], names = NAMES, named: readonly ComputeNode[] = []) => {
     const stage = staged();
     stage.answers.compute_nodes_by_uuids = found;
-    return { stage, nodes: lookUpNodes(stage.services, names) };
+    return { stage, nodes: lookUpNodes(stage.services, names, named) };
   };
 
-  test("are looked up by uuid; nothing is asked for none", async () => {
+  test("are looked up by uuid, but those that were found by name; nothing is asked for none", async () => {
+    const known = lookUp([], NAMES, [NODE, { ...NODE, uuid: "u2", host: "there" }]);
+    expect(await known.nodes).toEqual(new Map([["u1", NODE]]));
+    expect(known.stage.said("compute_nodes_by_uuids")).toEqual([]);
     const { stage, nodes } = lookUp([NODE]);
     expect(await nodes).toEqual(new Map([["u1", NODE]]));
     expect(stage.said("compute_nodes_by_uuids")).toEqual([[{ uuids: ["u1"] }]]);
@@ -78,7 +81,7 @@ describe("2.4 a-d the nodes of this hypervisor", () => {
     const stage = staged();
     stage.answers.compute_nodes_by_uuids = [{ ...NODE, hypervisorHostname: "old" }];
     stage.answers["identity.read"] = () => file;
-    await expect(lookUpNodes(stage.services, NAMES)).rejects.toThrow(text);
+    await expect(lookUpNodes(stage.services, NAMES, [])).rejects.toThrow(text);
   });
 
   test.each<[string, object, boolean]>([
@@ -104,7 +107,8 @@ describe("2.4 e, f nobody else has this hypervisor on record", () => {
   const guard = (recorded: readonly ComputeNode[], options: Parameters<typeof staged>[0] = {}) => {
     const stage = staged(options);
     stage.answers.compute_nodes_by_hypervisor_hostname = recorded;
-    return { stage, refused: refusal(guardOwnership(stage.services, NAMES)) };
+    const refuse = async () => guardOwnership(stage.services, NAMES, await nodesByName(stage.services, NAMES));
+    return { stage, refused: refusal(refuse()) };
   };
   const FOREIGN = { ...NODE, uuid: "u2", host: "there" };
   const TWIN = { ...NODE, uuid: "u2" };
@@ -116,10 +120,18 @@ describe("2.4 e, f nobody else has this hypervisor on record", () => {
     expect(await guard([]).refused).toBeNull();
   });
 
+  test("where nodes move between agents, only this host's are asked for, together", async () => {
+    const stage = staged({ driver: { rebalancesNodes: true } });
+    stage.answers.compute_nodes_by_host = [NODE, { ...NODE, uuid: "u3", hypervisorHostname: "other" }];
+    expect(await nodesByName(stage.services, new Map([...NAMES, ["u2", "second"]]))).toEqual([NODE]);
+    expect(stage.said("compute_nodes_by_host")).toEqual([[{ host: "here" }]]);
+    expect(stage.said("compute_nodes_by_hypervisor_hostname")).toEqual([]);
+    expect(await nodesByName(stage.services, new Map())).toEqual([]);
+  });
+
   test("f: another host's is refused, unless nodes move between agents", async () => {
     const records = { hypervisor: "node", compute_node: "u2 of host there", agent: "here" };
     expect(await guard([NODE, FOREIGN]).refused).toEqual(["hypervisor-of-other-host", records]);
-    expect(await guard([FOREIGN], { driver: { rebalancesNodes: true } }).refused).toBeNull();
     expect(await guard([FOREIGN], { quirks: ["adopt-foreign-hypervisor"] }).refused).toBeNull();
   });
 
@@ -251,7 +263,10 @@ describe("2.1 rows 2 and 4 the host's service", () => {
     ["an agent of before the rule", OLD, OLD, false, false],
   ])("with %s", async (_, oldest, version, ffu, refuses) => {
     const records = { "oldest service version": String(oldest), agent: String(SERVICE_VERSION) };
-    expect(await lookUp(oldest, version, ffu).found).toEqual(refuses ? ["service-too-old", records] : null);
+    const { stage, found } = lookUp(oldest, version, ffu);
+    expect(await found).toEqual(refuses ? ["service-too-old", records] : null);
+    const isAsked = version === undefined && !ffu;
+    expect(stage.said("service_minimum_version"), "asked only where it counts").toHaveLength(isAsked ? 1 : 0);
   });
 
   const register = (service: Service | null, version?: number) => {

@@ -308,7 +308,8 @@ export class FlowStage {
       dropMoveClaimAtDestination: (_: unknown, changes: InstanceChanges) =>
         this.#saveBoth(changes, { status: "reverted" }),
       saveInstance: (_: unknown, changes: InstanceChanges) => this.#save(changes),
-      instanceClaim: (_: unknown, node: string) => this.#claim({ host: "here", node }, null),
+      instanceClaim: (_: unknown, node: string, ...[, , begun]: readonly { readonly changes?: object }[]) =>
+        this.#claim({ host: "here", node, ...begun?.changes }, null),
       rebuildClaim: (_: unknown, node: string) => this.#claim({}, { destNode: node, status: "pre-migrating" }),
       resizeClaim: (_: unknown, node: string) => this.#claim({}, { destNode: node }),
     };

@@ -177,7 +177,7 @@ describe('6.3 "Confirm", on the source', () => {
       filters: {
         host: "here",
         migrationTypes: ["migration", "resize"],
-        statuses: ["confirming", "pre-migrating", "migrating", "post-migrating", "confirmed"],
+        statuses: expect.arrayContaining(["confirming", "confirmed"]),
       },
     });
   });

@@ -69,10 +69,6 @@ const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, s
     "resize_migrated confirming": "confirm",
     "resize_finish confirming": "confirm",
     "resize_reverting confirming": "confirm",
-    "resize_prep confirmed": "drop the half",
-    "resize_migrated confirmed": "drop the half",
-    "resize_finish confirmed": "drop the half",
-    "resize_reverting confirmed": "drop the half",
   },
 };
 /** On one host the part that goes on comes before the one that would only send a message. */
@@ -84,7 +80,16 @@ const EXPECTED = {
     "resize_migrated post-migrating": "go on",
   },
 };
-const OPEN: readonly MigrationStatus[] = ["pre-migrating", "migrating", "post-migrating"];
+const STUCK: readonly MigrationStatus[] = [
+  "pre-migrating",
+  "error",
+  "migrating",
+  "post-migrating",
+  "finished",
+  "reverting",
+  "reverted",
+  "confirming",
+];
 const TASKS = [
   "resize_prep",
   "resize_migrating",
@@ -111,21 +116,31 @@ describe("2.6 OPT a cold move that nobody works on", () => {
     expect(found).toEqual(EXPECTED[side]);
   });
 
-  test("asks for the instances in a task of moves, and for what is confirmed from here", async () => {
+  test("asks for this host's moves, in one question, and for nobody's instances", async () => {
     const stage = new FlowStage();
     await recover(stage);
-    const types = ["migration", "resize"];
-    expect(stage.said("instances_by_filters")).toEqual([
-      [{ filters: { taskStates: expect.arrayContaining(TASKS.slice(2, 5) as string[]), deleted: false } }],
-    ]);
-    expect(stage.said("migrations_by_filters")).toEqual([
-      [{ filters: { host: "here", migrationTypes: types, statuses: ["confirming", ...OPEN] } }],
-    ]);
     await recover(stage, true);
-    expect(stage.said("instances_by_filters"), "nobody's is asked for").toHaveLength(2);
-    expect(stage.said("migrations_by_filters"), "in one question").toHaveLength(2);
-    expect(stage.said("migrations_by_filters").at(-1)).toEqual([
-      { filters: { host: "here", migrationTypes: types, statuses: ["confirming", ...OPEN, "confirmed"] } },
+    const filters = { host: "here", migrationTypes: ["migration", "resize"] };
+    expect(stage.said("migrations_by_filters")).toEqual([
+      [{ filters: { ...filters, statuses: STUCK } }],
+      [{ filters: { ...filters, statuses: [...STUCK, "confirmed"] } }],
+    ]);
+    expect(stage.said("instances_by_filters")).toEqual([]);
+  });
+
+  test.each<[MigrationStatus, boolean]>([
+    ["migrating", false],
+    ["finished", true],
+    ["error", true],
+  ])("of a move that is %s its instance is asked for; in a task alone: %s", async (status, inTask) => {
+    const stage = left({ status });
+    const listed = stage.migration === null ? [] : [stage.migration];
+    await stage.operations.recoverColdMoves({ before: NOW, confirmed: false, listed });
+    const filters = { uuids: ["vm"], deleted: false };
+    const taskStates = ["resize_prep", "resize_migrated", "resize_finish", "resize_reverting"];
+    expect(stage.said("instances_by_filters")).toEqual([[{ filters: inTask ? { ...filters, taskStates } : filters }]]);
+    expect(stage.said("migrations_by_filters")[0], "what was listed is not asked for").not.toEqual([
+      expect.objectContaining({ filters: expect.objectContaining({ host: "here" }) }),
     ]);
   });
 
