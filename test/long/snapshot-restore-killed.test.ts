@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,6 +29,10 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
     await cloud.stop();
     // The engine closes what it had open there when that is collected, and writes then.
     await cp(live, before, { recursive: true });
+    // What has gone in an earlier restore is there for this one.
+    await mkdir(join(before, "agents/gone"));
+    await writeFile(join(before, "agents/gone/file"), "gone\n");
+    expect(await run(before, ["snapshot", "restore", "one"], 0)).toBe(true);
     // A file that is another one, one that is gone, one that is new, and a folder in the place of a file.
     await writeFile(join(before, "agents/devstack1/compute_id"), "another\n");
     await rm(join(before, "hypervisors/devstack2"), { recursive: true });

@@ -6,6 +6,8 @@ export const JOURNAL = `${DATABASE}-wal`;
 
 /** Where snapshots are, in the state directory. */
 export const SNAPSHOTS = "snapshots";
+/** Where restores leave what they have taken away for those that come after them: among the snapshots, which no snapshot has. */
+export const SPARE = `${SNAPSHOTS}/.spare`;
 /** Where a restore that is under way keeps what it will put in place. */
 export const RESTORE = "restore-under-way";
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { Files } from "../../runtime/files.js";
 import {
   changeMode,
@@ -14,17 +14,18 @@ import {
   writeSparse,
   writeWhole,
 } from "../../runtime/node/file-tree.js";
+import { SpareEntries } from "../../runtime/node/spare-entries.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";
-import { DATABASE, JOURNAL, keptFiles, RESTORE } from "./kept-files.js";
+import { DATABASE, JOURNAL, keptFiles, RESTORE, SPARE } from "./kept-files.js";
 import { extentsIn, type SavedEntry, type Snapshot, storedParts } from "./snapshot-file.js";
 
 /** What is to be done to the state directory, in this order. Each part of it may be done again. */
 interface Plan {
   readonly remove: readonly { readonly path: string; readonly kind: "file" | "folder" }[];
   readonly folders: readonly { readonly path: string; readonly mode: number }[];
-  /** Names in the folder of the restore, and where they go. */
+  /** Files, by their paths from the folder of the restore, and where they go. */
   readonly put: readonly { readonly name: string; readonly path: string }[];
   readonly modes: readonly { readonly path: string; readonly mode: number }[];
 }
@@ -46,7 +47,7 @@ export function restoreSnapshot(root: string, snapshot: Snapshot, onDisk = true)
   finishRestore(root);
   const folder = join(root, RESTORE);
   makeFolder(folder, 0o700);
-  const plan = prepare(root, folder, snapshot);
+  const plan = prepare(root, folder, snapshot, new SpareEntries(join(root, SPARE)));
   writeWhole(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))], onDisk);
   finishRestore(root);
 }
@@ -69,26 +70,43 @@ export function finishRestore(root: string): void {
 }
 
 function carryOut(root: string, folder: string, plan: Plan): void {
+  const spare = new SpareEntries(join(root, SPARE));
   // A folder comes before what is in it.
   for (const { path, kind } of plan.remove.toReversed()) {
     // What was put in its place before is of another kind.
     if (kindOf(join(root, path)) === kind) {
-      removeEntry(join(root, path), kind);
+      takeAway(root, path, kind, spare);
     }
   }
   for (const { path, mode } of plan.folders) {
+    if (kindOf(join(root, path)) === undefined) {
+      spare.putFolder(join(root, path));
+    }
     makeFolder(join(root, path), mode);
   }
   for (const { name, path } of plan.put) {
-    move(join(folder, name), join(root, path));
+    // Once it was put there, the other one has gone.
+    if (kindOf(join(folder, name)) === "file") {
+      takeAway(root, path, "file", spare);
+      move(join(folder, name), join(root, path));
+    }
   }
   for (const { path, mode } of plan.modes) {
     changeMode(join(root, path), mode);
   }
 }
 
+function takeAway(root: string, path: string, kind: "file" | "folder", spare: SpareEntries): void {
+  if (path.startsWith(DATABASE)) {
+    // A process that has not ended yet may have mapped it: emptied, it would end that process.
+    removeEntry(join(root, path), kind);
+  } else {
+    spare.take(join(root, path), kind);
+  }
+}
+
 /** Writes what is other than it was, beside it. */
-function prepare(root: string, folder: string, snapshot: Snapshot): Plan {
+function prepare(root: string, folder: string, snapshot: Snapshot, spare: SpareEntries): Plan {
   const before = new Map(keptFiles(root).map((entry) => [entry.path, entry]));
   const wanted = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
   const put: { name: string; path: string }[] = [];
@@ -96,9 +114,10 @@ function prepare(root: string, folder: string, snapshot: Snapshot): Plan {
     const isDatabase = entry.path === DATABASE || entry.path === JOURNAL;
     const replaced = rewritten(root, snapshot, entry);
     if (entry.bytes !== null && (isDatabase || !isThere(root, before.get(entry.path), snapshot, entry, replaced))) {
-      const name = isDatabase ? entry.path : String(put.length);
-      stage(join(folder, name), snapshot, entry, replaced);
-      put.push({ name, path: entry.path });
+      const unused = isDatabase ? undefined : spare.file();
+      const staged = unused ?? join(folder, isDatabase ? entry.path : String(put.length));
+      stage(staged, snapshot, entry, replaced);
+      put.push({ name: relative(folder, staged), path: entry.path });
     }
   }
   if (snapshot.facts.isImported === true) {

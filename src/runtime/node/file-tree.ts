@@ -127,7 +127,8 @@ export function writeSparse(
 ): void {
   withFile(
     path,
-    "w",
+    // Who truncates a file, even an empty one, has ext4 write it to the disk when it is closed.
+    sizeOf(path) === 0 ? "r+" : "w",
     (file) => {
       if (extents.length !== 1 || extents[0]?.[1] !== bytes) {
         ftruncateSync(file, bytes);
@@ -203,17 +204,9 @@ export function changeMode(path: string, mode: number): void {
   chmodSync(path, mode);
 }
 
-/** To a folder that is there. False: what was to be moved is not there. */
-export function move(from: string, to: string): boolean {
-  try {
-    renameSync(from, to);
-    return true;
-  } catch (error) {
-    if (statSync(from, { throwIfNoEntry: false }) === undefined) {
-      return false;
-    }
-    throw error;
-  }
+/** To a folder that is there; what is at its new place is replaced. */
+export function move(from: string, to: string): void {
+  renameSync(from, to);
 }
 
 /** A file, or a folder whose entries were removed before; one that has others goes with them. */

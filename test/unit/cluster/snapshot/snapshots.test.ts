@@ -1,4 +1,16 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -174,6 +186,38 @@ describe("snapshots of a state directory", () => {
       "devstack1 has ironic, in the snapshot fake-libvirt",
     );
     refuseOtherDrivers(snapshots.read("one"), { other: "ironic" });
+  });
+
+  it("make what comes again of what has gone, so that no file has to be made anew", async () => {
+    const compute = "agents/devstack1/compute_id";
+    const inode = async (path: string) => (await stat(join(root, path))).ino;
+    snapshots.save("one", facts());
+    await rm(join(root, "agents"), { recursive: true });
+    snapshots.save("two", facts());
+    restoreSnapshot(root, snapshots.read("one"));
+    const folders = async () => new Set([await inode("agents"), await inode("agents/devstack1")]);
+    const [file, both] = [await inode(compute), await folders()];
+    restoreSnapshot(root, snapshots.read("two"));
+    await expect(stat(join(root, "agents"))).rejects.toThrow("ENOENT");
+    restoreSnapshot(root, snapshots.read("one"));
+    expect(await text(compute)).toBe("id\n");
+    expect((await readdir(join(root, "agents"))).toSorted()).toEqual(["devstack1"]);
+    expect(await inode(compute)).toBe(file);
+    expect(await folders()).toEqual(both);
+    expect(snapshots.read("one").entries.some(({ path }) => path.includes("spare"))).toBe(false);
+  });
+
+  it("empty nothing that has another name, and not the database, which may be mapped", async () => {
+    snapshots.save("one", facts());
+    await link(join(root, "join-token"), join(root, "agents/linked"));
+    await link(join(root, "state.sqlite"), join(root, "join.conf"));
+    await put("agents/sealed", "sealed\n");
+    await chmod(join(root, "agents/sealed"), 0o400);
+    const before = await readFile(join(root, "join.conf"));
+    restoreSnapshot(root, snapshots.read("one"));
+    expect(await readdir(join(root, "agents"))).toEqual(["devstack1"]);
+    expect(await text("join-token")).toBe("mine\n");
+    expect((await readFile(join(root, "join.conf"))).equals(before)).toBe(true);
   });
 
   it("leave the old state where somebody died before there was a plan, and end what had one", async () => {

@@ -1,0 +1,37 @@
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { SpareEntries } from "../../../../src/runtime/node/spare-entries.js";
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "spare-"));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+it("what is taken away is given again, empty, also to who comes later", async () => {
+  await writeFile(join(root, "file"), "text");
+  await mkdir(join(root, "folder"));
+  const spare = new SpareEntries(join(root, "spare"));
+  spare.take(join(root, "file"), "file");
+  spare.take(join(root, "folder"), "folder");
+  spare.take(join(root, "nothing"), "file");
+  expect(await readdir(root)).toEqual(["spare"]);
+  const later = new SpareEntries(join(root, "spare"));
+  expect((await stat(later.file() ?? "")).size).toBe(0);
+  expect(later.file()).toBeUndefined();
+  later.putFolder(join(root, "again"));
+  later.putFolder(join(root, "none left"));
+  expect((await readdir(root)).toSorted()).toEqual(["again", "spare"]);
+});
+
+it("a folder that has something goes with it, and is not kept", async () => {
+  await mkdir(join(root, "folder/deep"), { recursive: true });
+  await writeFile(join(root, "folder/deep/file"), "text");
+  const spare = new SpareEntries(join(root, "spare"));
+  spare.take(join(root, "folder"), "folder");
+  expect(await readdir(root)).toEqual(["spare"]);
+  expect(await readdir(join(root, "spare/folder"))).toEqual([]);
+});
