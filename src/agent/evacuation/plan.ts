@@ -8,6 +8,7 @@ import {
 } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
+import { GONE_NOWHERE } from "../operations/moves/other-moves.js";
 import { instancesOnDriver } from "./instances-on-driver.js";
 import { type DiskPlan, planDisks } from "./shared-storage.js";
 
@@ -75,11 +76,11 @@ export async function planEvacuatedCleanup(
   for (const [uuid, migration] of newest) {
     const guest = local.get(uuid);
     const instance = guest ?? (await view.conductor.call("instance_get", { uuid, readDeleted: true }));
-    const verdict = judge(view, migration, instance);
-    if (verdict.kind !== "returned") {
+    const verdict = await judge(view, migration, instance);
+    if (verdict.kind !== "moot") {
       evacuated.set(uuid, migration);
     }
-    if (guest && verdict.kind !== "returned") {
+    if (guest && verdict.kind !== "moot") {
       const action = verdict.kind === "wait" ? "stop" : "destroy";
       guests.push({
         instance: guest,
@@ -97,25 +98,49 @@ export async function planEvacuatedCleanup(
 }
 
 interface Verdict {
-  readonly kind: "left" | "wait" | "returned";
+  /** `moot`: what is here is not what the evacuation has left. */
+  readonly kind: "left" | "wait" | "moot";
   readonly reason: string;
 }
 
-/** Whether the instance has left this host for certain. */
-function judge(view: AgentView, migration: Migration, instance: Instance | null): Verdict {
+/** Whether the instance has left this host for certain, and by the evacuation. */
+async function judge(view: AgentView, migration: Migration, instance: Instance | null): Promise<Verdict> {
   const evacuation = `evacuation ${migration.id} to ${migration.destCompute ?? "a host not chosen yet"} is ${migration.status}`;
   const isHere = instance !== null && instance.deleted === 0 && instance.host === view.host;
-  if (!isHere || hasQuirk(view, "destroy-pending-evacuations")) {
+  if (hasQuirk(view, "destroy-pending-evacuations")) {
     return { kind: "left", reason: evacuation };
+  }
+  if (!isHere) {
+    const move = instance?.deleted === 0 ? await outgoingAfter(view, migration) : undefined;
+    return move
+      ? {
+          kind: "moot",
+          reason: `${evacuation}, and ${move.migrationType} ${move.id} has taken the instance from here since`,
+        }
+      : { kind: "left", reason: evacuation };
   }
   if (migration.status === "done") {
     // `done` is written together with the new host, so a later move has brought the instance back: its guest here is alive.
-    return { kind: "returned", reason: `${evacuation}, and the instance has come back to ${view.host} since` };
+    return { kind: "moot", reason: `${evacuation}, and the instance has come back to ${view.host} since` };
   }
   return { kind: "wait", reason: `${evacuation} and the instance is still recorded here: it may live nowhere else` };
 }
 
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+
+/**
+ * A later move from here, of an instance that had come back, or whose evacuation came to nothing without a word: its source's half,
+ * which it may need for its way back, is the move's to remove.
+ */
+async function outgoingAfter(
+  { conductor, host }: AgentView,
+  { id, instanceUuid }: Migration,
+): Promise<Migration | undefined> {
+  const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid, sourceCompute: host } });
+  return moves.findLast(
+    (move) => move.id > id && move.migrationType !== "evacuation" && !GONE_NOWHERE.includes(move.status),
+  );
+}
 
 /** A later move that brings the instance back: what is held here is that one's, which gives it back itself if it fails. */
 async function incomingAfter(
@@ -136,7 +161,7 @@ function recordAction(
   if (verdict.kind === "wait") {
     return { action: "wait", reason: verdict.reason };
   }
-  if (verdict.kind === "returned") {
+  if (verdict.kind === "moot") {
     return { action: "complete", reason: verdict.reason };
   }
   if (instance === null) {

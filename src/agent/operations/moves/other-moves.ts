@@ -59,7 +59,8 @@ export async function laterClaims(
   return later.every((other) => other.migrationType !== "evacuation" && !isOver(other)) ? "to come" : "made";
 }
 
-const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
+/** A move with one of these has brought its instance nowhere. */
+export const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
 
 /**
  * Whether the instance is beyond the move's destination by now, and holds something there: a source that is late finds the destination's

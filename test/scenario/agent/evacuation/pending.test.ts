@@ -73,6 +73,38 @@ scenario("3.3 GAP-c a failed evacuation of an instance in error leaves the guest
   expect(lab.hypervisor("devstack1").changes).toEqual([POWERED_OFF]);
 });
 
+for (const status of ["accepted", "done"] as const) {
+  scenario(
+    `3.1 the guest of a later move from here is not what an evacuation that is ${status} has left`,
+    async (lab) => {
+      const evacuation = await evacuated(lab, status, { holds: ["devstack2"] });
+      const { node: far } = await lab.seed("devstack3");
+      const move = addMigration(lab.store, VM, "migration", "finished", {
+        sourceCompute: "devstack1",
+        sourceNode: "devstack1",
+        destCompute: "devstack3",
+        destNode: "devstack3",
+        destComputeId: far.id,
+      });
+      lab.store.instances.save(VM, { ...placed(far), vmState: "resized", taskState: null });
+      await lab.allocate(VM, far);
+      await lab.start("devstack1");
+      expect(lab.hypervisor("devstack1").changes).toEqual([]);
+      expect(statusOf(lab, evacuation)).toBe("completed");
+      expect(lab.store.migrations.get(move.id)?.status).toBe("finished");
+    },
+  );
+}
+
+scenario("3.1 a move from here that came to nothing has not taken the instance away", async (lab) => {
+  const evacuation = await evacuated(lab, "done");
+  const ends = { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack3" };
+  addMigration(lab.store, VM, "live-migration", "error", ends);
+  await lab.start("devstack1");
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+  expect(statusOf(lab, evacuation)).toBe("completed");
+});
+
 scenario("3.3 GAP-c an instance deleted while its evacuation is pending is cleaned up", async (lab) => {
   const evacuation = await evacuated(lab, "accepted");
   await lab.start("devstack1", {

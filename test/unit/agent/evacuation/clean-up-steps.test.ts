@@ -71,6 +71,7 @@ describe("3.1 what an evacuation has left on its source", () => {
       ],
       ["driver.listInstanceUuids"],
       ["instances_by_filters", { filters: { uuids: ["vm"] } }],
+      ["migrations_by_filters", { filters: { instanceUuid: "vm", sourceCompute: "here" } }],
       [
         "migrations_by_filters",
         { filters: { instanceUuid: "vm", destCompute: "here", statuses: expect.not.arrayContaining(["done"]) } },
