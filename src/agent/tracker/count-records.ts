@@ -87,8 +87,15 @@ async function countOne(
   node.account.assign(instance.uuid, contextResources(instance, migration, where));
 }
 
-/** The instance was read after its migration, which may have ended in between and have given way to the next one. */
-async function contradicted(tracker: TrackerState, { id, instanceUuid, status }: Migration): Promise<void> {
+/**
+ * The instance was read after its migration, which may have ended in between and have given way to the next one. One that is live is
+ * its source's to end (2.6 row 16), from which it still holds something: the instance has gone on before it has let go.
+ */
+async function contradicted(tracker: TrackerState, migration: Migration): Promise<void> {
+  const { id, instanceUuid, status, migrationType } = migration;
+  if (status === "error" || migrationType === "live-migration") {
+    return;
+  }
   const { conductor, runtime } = tracker.context;
   const fields = { instance: instanceUuid, migration: id };
   try {

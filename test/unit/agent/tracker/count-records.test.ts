@@ -128,6 +128,17 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
     expect(used(same)).toBe(NEW.vcpus);
   });
 
+  test.each([
+    ["one in error", { status: "error" }],
+    ["a live migration that its source has not ended yet", { migrationType: "live-migration", status: "running" }],
+  ] as const)("nothing is written of %s, and it counts nothing", async (_, changes) => {
+    const migrationContext = { migrationId: 9 } as Instance["migrationContext"];
+    const stage = new TrackerStage({ instance: { ...RESIZED, migrationContext } });
+    await count(stage, [], [moving(changes)]);
+    expect(stage.did).toEqual([]);
+    expect(used(stage)).toBe(0);
+  });
+
   test("a move that has ended since it was read, and has given way to the next one, keeps its status", async () => {
     const migrationContext = { migrationId: 9 } as Instance["migrationContext"];
     const stage = new TrackerStage({ instance: { ...RESIZED, migrationContext } });
