@@ -93,12 +93,22 @@ async function plugVifs(services: AgentServices, instance: Instance): Promise<bo
     }
     services.logger.error("could not plug the ports of the guest", { ...fields, err: error });
     if (!(error instanceof PciDeviceNotFound)) {
-      const changes = { vmState: "error" } as const;
-      const write = { uuid: instance.uuid, changes, expectedHost: services.host };
-      await services.conductor.call("instance_save", write, { requestId: fields.request_id });
+      await toError(services, instance, fields.request_id);
     }
     return false;
   }
+}
+
+/**
+ * A server that waits for its confirmation stays so, as its user may confirm or revert it: in error it could be neither, and its
+ * migration would hold the source for ever.
+ */
+async function toError(services: AgentServices, { uuid, vmState }: Instance, request: string): Promise<void> {
+  if (vmState === "resized") {
+    return;
+  }
+  const write = { uuid, changes: { vmState: "error" }, expectedHost: services.host } as const;
+  await services.conductor.call("instance_save", write, { requestId: request });
 }
 
 /** @throws what {@link unlessTaken} takes: it is not as it was read last */
@@ -130,8 +140,7 @@ async function carryOut(
     } catch (error) {
       rethrowLostLease(error);
       services.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
-      const write = { uuid, changes: { vmState: "error" }, expectedHost: services.host } as const;
-      await services.conductor.call("instance_save", write, { requestId: request });
+      await toError(services, instance, request);
     }
   };
   const loggedIfFails = async (work: Promise<unknown>, purpose: string): Promise<void> => {
