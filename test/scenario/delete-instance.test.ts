@@ -78,12 +78,9 @@ describe("6.2 delete, host up", () => {
     await checkAllocations(world, [vm]);
   });
 
-  test.each([
-    ["AllocationDeleteFailed", { status: 500 }],
-    ["Placement cannot be reached", "refused"],
-  ] as const)("6.2 %s: vm error, the row is kept and counts again, a retry works", async (_, fault) => {
+  test("6.2 AllocationDeleteFailed: vm error, the row is kept and counts again, a retry works", async () => {
     const { world, agent, vm, remove } = await setUp();
-    agent.http.fault = ({ method }) => (method === "DELETE" ? fault : undefined);
+    agent.http.fault = ({ method }) => (method === "DELETE" ? { status: 500 } : undefined);
     await expect(remove()).rejects.toMatchObject({ name: "AllocationDeleteFailed" });
     expect(world.stored(vm.uuid)).toMatchObject({ vmState: "error", taskState: null, host: "h1", deleted: 0 });
     await checkAllocations(world, [vm]);
@@ -93,6 +90,21 @@ describe("6.2 delete, host up", () => {
     await checkAllocations(world, [vm]);
     checkPersistedUsage(world, agent);
   });
+
+  test.each(["refused", "answer lost"] as const)(
+    "6.2 Placement cannot be reached, %s: it stays deleted",
+    async (fault) => {
+      const { world, agent, vm, remove } = await setUp();
+      agent.http.fault = ({ method }) => (method === "DELETE" ? fault : undefined);
+      await expect(remove()).rejects.toMatchObject({ name: "AllocationDeleteFailed" });
+      expect(world.stored(vm.uuid)).toMatchObject({ vmState: "deleted", taskState: null, host: "h1", deleted: 0 });
+      agent.http.fault = () => undefined;
+      await agent.operations.completePartialDeletion(world.stored(vm.uuid));
+      expect(world.store.instances.get(vm.uuid)).toBeNull();
+      await checkAllocations(world, [vm]);
+      checkPersistedUsage(world, agent);
+    },
+  );
 
   test("9.4 the answer to DELETE is lost after commit: a retry finds nothing and ends well", async () => {
     const { world, agent, vm, remove } = await setUp();

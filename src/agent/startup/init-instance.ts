@@ -101,14 +101,18 @@ async function plugVifs(services: AgentServices, instance: Instance): Promise<bo
 
 /**
  * A server that waits for its confirmation stays so, as its user may confirm or revert it: in error it could be neither, and its
- * migration would hold the source for ever.
+ * migration would hold the source for ever. One that is not as it was found has been left so by what failed.
  */
 async function toError(services: AgentServices, { uuid, vmState }: Instance, request: string): Promise<void> {
   if (vmState === "resized") {
     return;
   }
-  const write = { uuid, changes: { vmState: "error" }, expectedHost: services.host } as const;
-  await services.conductor.call("instance_save", write, { requestId: request });
+  const expected = { expectedHost: services.host, expectedVmState: [vmState] };
+  await services.conductor.call(
+    "instance_save",
+    { uuid, changes: { vmState: "error" }, ...expected },
+    { requestId: request },
+  );
 }
 
 /** @throws what {@link unlessTaken} takes: it is not as it was read last */

@@ -12,8 +12,8 @@ interface DeleteProgress {
   readonly services: OperationServices;
   readonly instance: Instance;
   readonly requestId: string;
-  /** Nothing is held and no guest is left: there is no server that its user could go on with. */
-  released: boolean;
+  /** No guest is left, and perhaps nothing is held: there is no server that its user could go on with. */
+  gone: boolean;
 }
 
 /** The order is V23's. */
@@ -31,8 +31,14 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
   },
   release: async (progress) => {
     const { services, instance, requestId } = progress;
-    await removeAllocations(services, instance.uuid, requestId);
-    progress.released = instance.host !== null;
+    const isAnswered = await removeAllocations(services, instance.uuid, requestId);
+    progress.gone = instance.host !== null;
+    if (!isAnswered) {
+      throw new AllocationDeleteFailed(
+        instance.uuid,
+        `Placement cannot be reached; ${progress.gone ? "they go with the instance when it is back" : "delete the instance again"}`,
+      );
+    }
   },
   destroy_row: async ({ services, instance }) => {
     await services.context.conductor.call("instance_destroy", { uuid: instance.uuid });
@@ -52,19 +58,20 @@ export const TERMINATE_INSTANCE: AdmittedFlow<"terminate_instance"> = {
 };
 
 /**
- * @throws what the failed step threw; the instance is then in error and may be deleted again. Where only its row is left it stays
- * deleted, as after a crash, and `interrupted_requests` takes that away: in error it could be rebuilt, and would hold nothing.
+ * @throws what the failed step threw; the instance is then in error and may be deleted again. Where only its row is left, or that cannot
+ * be told as Placement does not answer, it stays deleted, as after a crash, and `interrupted_requests` takes that away: in error it
+ * could be rebuilt, and would hold nothing.
  */
 async function terminate(
   { services, request: { requestId }, event }: Call<"terminate_instance">,
   { instance }: Found,
 ): Promise<void> {
-  const progress: DeleteProgress = { services, instance, requestId, released: false };
+  const progress: DeleteProgress = { services, instance, requestId, gone: false };
   await withActionEvent(services.context, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
     } catch (error) {
-      if (progress.released) {
+      if (progress.gone) {
         services.interrupted.add({ instanceUuid: instance.uuid, requestId });
       } else if (!isLeaseLost(error)) {
         await deleteFailed(services, instance, error);
@@ -77,12 +84,10 @@ async function terminate(
 /** A user's delete does not ask for a consumer generation (bug 1836754); a deferred one does (spec 5.5). */
 const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.reclaimInstanceInterval <= 0;
 
-/** @throws AllocationDeleteFailed, also when Placement could not be asked: the row is the only trace of them. */
-async function removeAllocations({ context }: OperationServices, uuid: string, requestId: string): Promise<void> {
+/** False: Placement does not answer, and may have deleted them all the same. @throws AllocationDeleteFailed when it refuses */
+async function removeAllocations({ context }: OperationServices, uuid: string, requestId: string): Promise<boolean> {
   const options = { force: forcesDelete(context), requestId };
-  if ((await insist(context, () => context.placement.deleteAllocation(uuid, options))) === null) {
-    throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; delete the instance again");
-  }
+  return (await insist(context, () => context.placement.deleteAllocation(uuid, options))) !== null;
 }
 
 /** The row stays and counts again; the user may retry. */

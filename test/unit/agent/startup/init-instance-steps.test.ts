@@ -37,7 +37,11 @@ const save = (changes: object, instance: Partial<Instance>, id: object = ID) => 
   },
   id,
 ];
-const ERROR = ["instance_save", { uuid: "vm", changes: { vmState: "error" }, expectedHost: "here" }, OURS];
+const ERROR = [
+  "instance_save",
+  { uuid: "vm", changes: { vmState: "error" }, expectedHost: "here", expectedVmState: ["active"] },
+  OURS,
+];
 const run = (method: string, more: object = {}) => ["operations.run", method, { ...MESSAGE, ...more }];
 
 const AGAIN: readonly (readonly [Partial<Instance>, PowerState, readonly unknown[], boolean])[] = [
@@ -192,7 +196,14 @@ describe("2.6 row 14 ports", () => {
     [
       "a failure: in error, and no row below",
       new Error("no bridge"),
-      [PLUGGED, ["instance_save", { uuid: "vm", changes: { vmState: "error" }, expectedHost: "here" }, ID]],
+      [
+        PLUGGED,
+        [
+          "instance_save",
+          { uuid: "vm", changes: { vmState: "error" }, expectedHost: "here", expectedVmState: ["active"] },
+          ID,
+        ],
+      ],
     ],
   ])("%s", async (_, error, did) => {
     const stage = plugging();

@@ -88,6 +88,10 @@ describe('6.2 "host up"', () => {
     const failure = (await terminate(stage)) as Error | null;
     expect(failure?.name ?? null).toBe(error);
     expect(stage.said("placement.deleteAllocation")).toHaveLength(4);
+    // The last request may have been carried out: in error it could be rebuilt, and would hold nothing.
+    expect(stage.said("tracker.saveInstance")).toHaveLength(1);
+    const left = error === null ? [] : [{ instanceUuid: "vm", requestId: REQUEST }];
+    expect(stage.operations.interrupted.all).toEqual(left);
     expect(stage.calls.includes("instance_destroy")).toBe(error === null);
   });
 
