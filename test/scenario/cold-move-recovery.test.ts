@@ -86,6 +86,44 @@ for (const strategy of ["split", "doubled"] as const) {
   });
 }
 
+for (const [status, vmState, rest] of [
+  ["finished", "resized", (d: string) => ({ [d]: NEW })],
+  ["confirmed", "active", () => ({})],
+] as const) {
+  scenario(
+    `6.3 Confirm doubled: its half goes, too, when the server has come back meanwhile, ${status}`,
+    async (lab) => {
+      const move = await killedWhenConfirmed(lab, "doubled");
+      const { s, d } = move;
+      const dest = { destCompute: s.host, destNode: s.hypervisorHostname, destComputeId: s.id };
+      const changes = { sourceCompute: d.host, sourceNode: d.hypervisorHostname, ...dest };
+      const next = lab.store.migrations.create({
+        instanceUuid: VM,
+        migrationType: "migration",
+        status: "migrating",
+        changes,
+      });
+      const sum: Resources = {
+        VCPU: (OLD.VCPU ?? 0) + (NEW.VCPU ?? 0),
+        MEMORY_MB: (OLD.MEMORY_MB ?? 0) + (NEW.MEMORY_MB ?? 0),
+        DISK_GB: (OLD.DISK_GB ?? 0) + (NEW.DISK_GB ?? 0),
+      };
+      await lab.hold(VM, { [s.uuid]: sum, [d.uuid]: NEW });
+      const periodic = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
+      await lab.start("devstack1", { operations: "real", ...periodic });
+      expect(await lab.held(VM), "until it has come").toEqual({ [s.uuid]: sum, [d.uuid]: NEW });
+      const here = { host: s.host, node: s.hypervisorHostname, computeId: s.id };
+      lab.store.transaction(() => {
+        lab.store.migrations.save(next.id, { status });
+        lab.store.instances.save(VM, { vmState, taskState: null, ...here });
+      });
+      await lab.hold(VM, { [s.uuid]: sum, ...rest(d.uuid) });
+      await lab.world.advance(15 * 60_000);
+      expect(await lab.held(VM)).toEqual({ [s.uuid]: NEW, ...rest(d.uuid) });
+    },
+  );
+}
+
 scenario(
   '6.3 Confirm: a source that runs on, and was not told that "confirmed" is written, frees its half',
   async (lab) => {

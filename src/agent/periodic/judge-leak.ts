@@ -86,12 +86,14 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
     return KEEP;
   }
   if (instance.host === host) {
-    const stayed = moves.filter((move) => isOnOneHost(move, host)).at(-1) ?? carriedHere(moves, host);
+    const stayed =
+      moves.filter((move) => isOnOneHost(move, host)).at(-1) ?? carriedHere(moves, host) ?? cameBack(moves, host);
     if (!stayed || !instanceHoldsMore) {
       return KEEP;
     }
     const where = stayed.sourceCompute === host ? "this host" : `host ${stayed.sourceCompute}`;
-    const reason = `${stayed.migrationType} ${stayed.id} on ${where} has ended (${stayed.status})`;
+    const on = isOnOneHost(stayed, stayed.sourceCompute) ? "on" : "from";
+    const reason = `${stayed.migrationType} ${stayed.id} ${on} ${where} has ended (${stayed.status})`;
     return { action: "trim", kind: "instance", reason };
   }
   // The node has gone to another host of its driver, and the instance with it: the tree is the node's, whosever that is.
@@ -148,6 +150,16 @@ function carriedHere(moves: readonly Migration[], host: string): Migration | und
     )
     .at(-1);
   return arrived && moves.filter((move) => move.id < arrived.id && isOnOneHost(move, move.sourceCompute)).at(-1);
+}
+
+/** The claim of a move back is added to what an earlier one from here has left, as a revert that failed does (6.0). */
+function cameBack(moves: readonly Migration[], host: string): Migration | undefined {
+  return moves.findLast(
+    (left) =>
+      left.sourceCompute === host &&
+      left.migrationType !== "evacuation" &&
+      moves.some(({ id, destCompute }) => id > left.id && destCompute === host),
+  );
 }
 
 /** Its destination is not recorded where it ended before its claim. */

@@ -40,11 +40,19 @@ const SETTLE = stepList<Settled>("settle_confirmed", {
 /** A task_state may be somebody else's by the time of the write; it is the next move's at the most once. */
 const CLEAR_ATTEMPTS = 4;
 
-/** The instance is its user's since the claim was dropped: what a next move has written there by now is that one's. */
+/**
+ * The instance is its user's since the claim was dropped: what a next move has written there by now is that one's. Whether the half has
+ * gone, too, may be told when that has ended.
+ */
 async function clearFlavors({ services, move }: MoveProgress): Promise<void> {
+  const { conductor, runtime } = services.context;
   for (let attempt = 1; ; attempt += 1) {
-    const instance = await services.context.conductor.call("instance_get", { uuid: move.instance.uuid });
-    if (instance === null || isMovedAgain(instance, move.instance)) {
+    const instance = await conductor.call("instance_get", { uuid: move.instance.uuid });
+    if (instance === null) {
+      return;
+    }
+    if (isMovedAgain(instance, move.instance)) {
+      services.unsettled.note(runtime.clock.now());
       return;
     }
     const changes = { oldFlavor: null, newFlavor: null, ...withoutOldVmState({ ...move, instance }) };

@@ -2,12 +2,15 @@ import {
   type ComputeNode,
   FINAL_MIGRATION_STATUSES,
   type Instance,
+  instanceResources,
   type Migration,
   type MigrationType,
+  type Resources,
 } from "../../../records/index.js";
 import { type AgentContext, requestId as newRequestId } from "../../context.js";
 import type { OperationServices } from "../contract.js";
-import { finishSource, type Move } from "../moves/move-allocations.js";
+import { finishSource, type Move, surplus } from "../moves/move-allocations.js";
+import { GONE_NOWHERE, isSettledOn } from "../moves/other-moves.js";
 import { settleConfirmed } from "./confirm-resize.js";
 import type { MoveProgress } from "./move-request.js";
 
@@ -15,45 +18,65 @@ import type { MoveProgress } from "./move-request.js";
 
 export const COLD: readonly MigrationType[] = ["migration", "resize"];
 
-/** Keeps the confirmed moves from this host that are not settled. */
+/** Keeps the confirmed moves from this host that are not settled. `waits`: of another that can be told later alone. */
 export async function findUnsettled(
   { context }: OperationServices,
   confirmed: readonly Migration[],
-): Promise<readonly Migration[]> {
+): Promise<{ readonly found: readonly Migration[]; readonly waits: boolean }> {
   if (confirmed.length === 0) {
-    return [];
+    return { found: [], waits: false };
   }
   const uuids = [...new Set(confirmed.map(({ instanceUuid }) => instanceUuid))];
   const instances = await context.conductor.call("instances_by_filters", { filters: { uuids, deleted: false } });
   const holders = await holdersHere(context, confirmed);
   const found: Migration[] = [];
+  let waits = false;
   for (const instance of instances) {
     const own = confirmed.filter(({ instanceUuid }) => instanceUuid === instance.uuid);
-    const holds = ({ uuid }: Migration) => holders.has(instance.uuid) || holders.has(uuid);
+    const held = holders.get(instance.uuid);
+    const holds = ({ uuid }: Migration) => held !== undefined || holders.has(uuid);
     if (!hasFlavors(instance) && !own.some(holds)) {
       continue;
     }
     const all = await context.conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid } });
+    const isNeeded = instance.host === context.host && surplus(held, instanceResources(instance)) === null;
     for (const migration of own) {
       const left = leftOf(context, { instance, migration }, all);
-      if (left === "flavors" || (left === "half" && holds(migration))) {
+      if (left === "flavors" || (left === "half" && holds(migration) && !isNeeded)) {
         found.push(migration);
       }
+      waits ||= left === "unknown" && holds(migration);
     }
   }
-  return found;
+  return { found, waits };
 }
 
 /**
  * What a confirmed move may have left: `flavors`, and what it held, as they go last of all (bug 1818914); or `half`, what it held
- * alone, as the flavors are a later move's.
+ * alone, as the flavors are a later move's. `unknown`: while that one may still claim something here.
  */
-function leftOf(context: AgentContext, move: Move, all: readonly Migration[]): "flavors" | "half" | null {
+function leftOf(context: AgentContext, move: Move, all: readonly Migration[]): "flavors" | "half" | "unknown" | null {
   const later = all.filter(({ id }) => id > move.migration.id);
-  if (later.some(({ migrationType }) => COLD.includes(migrationType))) {
-    return isOvertaken(context, move, later) ? "half" : null;
+  if (!later.some(({ migrationType }) => COLD.includes(migrationType))) {
+    return hasFlavors(move.instance) ? "flavors" : null;
   }
-  return hasFlavors(move.instance) ? "flavors" : null;
+  return isOvertaken(context, move, later) ? "half" : leftOnReturn(context, move, later);
+}
+
+/** Where moves double what servers hold, one that comes back adds its claim to the half that it finds. */
+function leftOnReturn(
+  { host }: AgentContext,
+  { instance, migration }: Move,
+  later: readonly Migration[],
+): "half" | "unknown" | null {
+  const left = ({ sourceCompute, status }: Migration) => sourceCompute === host && !GONE_NOWHERE.includes(status);
+  if (migration.destCompute === host || later.some(left)) {
+    return null;
+  }
+  if (instance.taskState === null && later.every((move) => isSettledOn(move, host))) {
+    return instance.host === host ? "half" : null;
+  }
+  return "unknown";
 }
 
 function hasFlavors({ oldFlavor, newFlavor }: Instance): boolean {
@@ -91,16 +114,19 @@ export async function settleLeftover(progress: MoveProgress): Promise<void> {
   }
 }
 
-/** Lists the consumers that hold something on the nodes that the moves have left; none, where that cannot be read. */
-async function holdersHere(context: AgentContext, moves: readonly Migration[]): Promise<ReadonlySet<string>> {
-  const holders = new Set<string>();
+/** By consumer, what it holds on a node that the moves have left; nothing, where that cannot be read. */
+async function holdersHere(
+  context: AgentContext,
+  moves: readonly Migration[],
+): Promise<ReadonlyMap<string, Resources>> {
+  const holders = new Map<string, Resources>();
   const requestId = newRequestId(context);
   for (const name of new Set(moves.map(({ sourceNode }) => sourceNode))) {
     try {
       const node = await nodeHere(context, name);
       const held = node && (await context.placement.getAllocationsForProvider(node.uuid, { requestId }));
-      for (const consumer of held?.consumers.keys() ?? []) {
-        holders.add(consumer);
+      for (const [consumer, resources] of held?.consumers ?? []) {
+        holders.set(consumer, resources);
       }
     } catch (err) {
       context.runtime.logger.warn("what confirmed moves may have left on a node is unknown", { node: name, err });

@@ -75,8 +75,11 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
   const { context, locks, unsettled } = services;
   const { clock, logger } = context.runtime;
   const wanted = { ...options, confirmed: options.confirmed || unsettled.since !== null };
-  const found = await findStuckMoves(services, wanted);
+  const { found, waits } = await findStuckMoves(services, wanted);
   unsettled.lookedAt(options.before);
+  if (waits) {
+    unsettled.note(clock.now());
+  }
   unsettled.stillStuck(new Set(found.map(({ migrationId }) => migrationId)));
   for (const move of found) {
     const { instanceUuid, migrationId } = move;
@@ -101,7 +104,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
 async function findStuckMoves(
   services: OperationServices,
   { before, confirmed, listed: given }: StuckMoveOptions,
-): Promise<readonly StuckMove[]> {
+): Promise<{ readonly found: readonly StuckMove[]; readonly waits: boolean }> {
   const { context, unsettled } = services;
   const filters = { host: context.host, ...coldMovesToList(confirmed) };
   const asked = given ?? (await context.conductor.call("migrations_by_filters", { filters }));
@@ -125,10 +128,11 @@ async function findStuckMoves(
     const written = Math.max(writtenAt(migration), writtenAt(instance));
     moves.push({ migration, task: instance.taskState, requestId: instance.taskRequestId, written });
   }
-  for (const migration of await findUnsettled(services, ended)) {
+  const unsettledMoves = await findUnsettled(services, ended);
+  for (const migration of unsettledMoves.found) {
     moves.push({ migration, task: null, requestId: null, written: writtenAt(migration) });
   }
-  return moves
+  const found = moves
     .filter(({ written, migration }) => written <= before || unsettled.hasFailed(migration.id))
     .flatMap(({ migration, task, requestId: owner }) => {
       const found = resumeOf(context, migration, task);
@@ -147,6 +151,7 @@ async function findStuckMoves(
       };
       return [{ instanceUuid, migrationId, requestId: owner, resume }];
     });
+  return { found, waits: unsettledMoves.waits };
 }
 
 /** By uuid: those of the moves that are open, and of the others those that are in a task of moves. */

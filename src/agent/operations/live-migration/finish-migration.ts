@@ -8,7 +8,7 @@ import {
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { STOP, stepList } from "../flow/step-list.js";
-import { deleteMigration, finishSource } from "../moves/move-allocations.js";
+import { finishSource } from "../moves/move-allocations.js";
 import { callDestination, callReturningDestination, DestinationFailed } from "./destination-call.js";
 import { type Flow, fieldsOf, moveOptions } from "./flow.js";
 import { reasonToKeep } from "./reason-to-keep.js";
@@ -63,7 +63,8 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
       return STOP;
     }
     try {
-      await releaseSource(flow);
+      const { services, requestId, patient } = flow;
+      await finishSource(services, flow, { requestId, repeated: patient });
       return undefined;
     } catch (error) {
       if (mustNotUndo(error)) {
@@ -96,16 +97,6 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
 /** The instance may have come back since, under another migration. */
 async function cleanSourceAgain(flow: Flow): Promise<void> {
   await cleanSource({ ...flow, instance: await currentInstance(flow) });
-}
-
-/** An instance that has come back since holds this host's share by itself. */
-async function releaseSource(flow: Flow): Promise<void> {
-  const { services, instance, migration, requestId } = flow;
-  if (instance.host === services.context.host) {
-    await deleteMigration(services, migration, { requestId });
-  } else {
-    await finishSource(services, flow, { requestId, repeated: flow.patient });
-  }
 }
 
 /** Row 8; its failure is not the end: the guest is there, so that the records follow it. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   AllocationDeleteFailed,
   AllocationMoveFailed,
@@ -17,7 +18,7 @@ import { retry } from "../../../runtime/retry.js";
 import { hasQuirk } from "../../context.js";
 import type { OperationServices } from "../contract.js";
 import { INSISTENCE, insist } from "../flow/insist.js";
-import { isBeyond, laterClaims, residues, rootOf } from "./other-moves.js";
+import { backAtSource, isBeyond, laterClaims, residues, rootOf } from "./other-moves.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
@@ -209,6 +210,11 @@ async function stripOnce(
     if (!(source in allocations)) {
       return;
     }
+    const back = half === "source" ? await backAtSource(services.context, migration) : null;
+    if (back?.isAtRest) {
+      await dropSurplus(services, back.instance, source, allocations, context);
+      return;
+    }
     const isLate = async () => half === "source" && isBeyond(services.context, migration, allocations);
     if (!(destination in allocations) && !(await isLate())) {
       return;
@@ -233,12 +239,7 @@ async function stripOnce(
     throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${half}'s half`);
   }
   if (half === "destination" && !knowsNewFlavor(move)) {
-    const need = instanceResources(instance);
-    const resources = surplus(allocations, source, need);
-    if (resources) {
-      const whileHeld = (held: Allocations) => surplus(held, source, need) !== null;
-      await placement.removeResources(instance.uuid, { [source]: { resources } }, { ...context, whileHeld });
-    }
+    await dropSurplus(services, instance, source, allocations, context);
     return;
   }
   const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
@@ -246,6 +247,22 @@ async function stripOnce(
   if (whileHeld(allocations)) {
     const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
     await placement.removeResources(instance.uuid, { [source]: { resources } }, { ...context, whileHeld });
+  }
+}
+
+/** What the instance holds on the provider beyond its need, unless that has changed since it was read. */
+async function dropSurplus(
+  { context: { placement } }: AllocationServices,
+  instance: Instance,
+  provider: string,
+  read: Allocations,
+  context: RequestContext,
+) {
+  const need = instanceResources(instance);
+  const found = surplus(read[provider]?.resources, need);
+  if (found) {
+    const whileHeld = (held: Allocations) => isDeepStrictEqual(surplus(held[provider]?.resources, need), found);
+    await placement.removeResources(instance.uuid, { [provider]: { resources: found } }, { ...context, whileHeld });
   }
 }
 
@@ -275,13 +292,12 @@ function knowsNewFlavor({ instance, migration }: Move): boolean {
   );
 }
 
-/** What the provider's record holds beyond the need; null: nothing, or it does not cover the need. */
-function surplus(allocations: Allocations, provider: string, need: Resources): Resources | null {
-  const held = allocations[provider]?.resources ?? {};
-  if (Object.entries(need).some(([name, amount]) => (held[name] ?? 0) < amount)) {
+/** What is held beyond the need; null: nothing, or it does not cover the need. */
+export function surplus(held: Resources | undefined, need: Resources): Resources | null {
+  if (Object.entries(need).some(([name, amount]) => (held?.[name] ?? 0) < amount)) {
     return null;
   }
-  const more = Object.entries(held)
+  const more = Object.entries(held ?? {})
     .map(([name, amount]) => [name, amount - (need[name] ?? 0)] as const)
     .filter(([, amount]) => amount > 0);
   return more.length === 0 ? null : Object.fromEntries(more);

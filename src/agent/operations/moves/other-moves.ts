@@ -79,6 +79,38 @@ export async function isBeyond(
   return root !== null && root in held;
 }
 
+/**
+ * The instance, if a later move has brought it back to the move's source. At rest: nothing that is under way may have claimed anything
+ * for it there beside what it needs, so that all else is what the move has left.
+ */
+export async function backAtSource(
+  { conductor }: Asking,
+  { id, instanceUuid, sourceCompute }: Migration,
+): Promise<{ readonly instance: Instance; readonly isAtRest: boolean } | null> {
+  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
+  if (instance === null || instance.host !== sourceCompute) {
+    return null;
+  }
+  const others = (await conductor.call("migrations_by_filters", { filters: { instanceUuid } })).filter(
+    (other) => other.id !== id,
+  );
+  const cameBack = ({ destCompute, status }: Migration) =>
+    destCompute === sourceCompute && !GONE_NOWHERE.includes(status);
+  if (!others.some((other) => other.id > id && cameBack(other))) {
+    return null;
+  }
+  const isAtRest = instance.taskState === null && others.every((other) => isSettledOn(other, sourceCompute));
+  return { instance, isAtRest };
+}
+
+/** It is over, or waits for its confirmation with nothing but the new half on the host. */
+export function isSettledOn({ status, sourceCompute, destCompute }: Migration, host: string | null): boolean {
+  return (
+    FINAL_MIGRATION_STATUSES.includes(status) ||
+    (status === "finished" && destCompute === host && sourceCompute !== host)
+  );
+}
+
 /** Before a destination has claimed, its host is known, and its node is the one on which the instance holds something. */
 export async function rootOf(
   { conductor }: Asking,

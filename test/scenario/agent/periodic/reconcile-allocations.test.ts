@@ -185,6 +185,9 @@ describe("6.0, 6.4: what a doubled move on one host has left", () => {
   const onAnother = onOne("error", { sourceCompute: "devstack2", destCompute: "devstack2" });
   const arrived = (migrationType: MigrationType, id = 5) =>
     move("completed", { id, migrationType, sourceCompute: "devstack2", destCompute: "devstack1" });
+  const left = (status: MigrationStatus) => onOne(status, { destCompute: "devstack2" });
+  const back = (status: MigrationStatus) => onOne(status, { id: 5, sourceCompute: "devstack2" });
+  const evacuated = move("completed", { migrationType: "evacuation", destCompute: "devstack2" });
   it.each<[string, Partial<LeakFacts>, string]>([
     ["confirmed", { moves: [onOne("confirmed")] }, "trim"],
     ["in error", { moves: [onOne("error")] }, "trim"],
@@ -199,6 +202,10 @@ describe("6.0, 6.4: what a doubled move on one host has left", () => {
     ["busy", { moves: [onOne("error")], instance: instance({ host: "devstack1", taskState: "resize_prep" }) }, "keep"],
     ["never moved on this host", { moves: [move("reverted", { destCompute: "devstack2" })] }, "keep"],
     ["came from another host", { moves: [onOne("confirmed", { sourceCompute: "devstack2" })] }, "keep"],
+    ["has come back from where a move took it", { moves: [left("error"), arrived("migration")] }, "trim"],
+    ["has come back, and waits for its confirmation", { moves: [left("error"), back("finished")] }, "keep"],
+    ["was evacuated from here, and has come back", { moves: [evacuated, arrived("migration")] }, "keep"],
+    ["came here, and then a move from here failed", { moves: [arrived("migration", 3), left("error")] }, "keep"],
   ])("%s", (_name, facts, action) => {
     expect(judge({ ...own, ...facts })).toBe(action);
   });
