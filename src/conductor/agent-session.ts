@@ -94,7 +94,7 @@ export class AgentSession implements MortalSession {
   }
 
   /** The lease outlives a connection. */
-  async leaseSettled(): Promise<void> {}
+  leaseSettled(): undefined {}
 
   get leaseLost(): Promise<string> {
     return this.#lease.lost;

@@ -13,6 +13,7 @@ import { type ControlledHost, HOST_CONTROL, LEASE_LOST, type SessionMethods, WAT
 import { OfferedControl } from "./offered-control.js";
 import { conductorUrl, openSocket } from "./open-socket.js";
 import type { CallOptions, ConductorConnection, ConnectionState, HostController, MortalSession } from "./port.js";
+import { StateReports } from "./state-reports.js";
 import { UnansweredCalls } from "./unanswered-calls.js";
 import { type Meta, PROTOCOL_VERSION, type RequestFrame } from "./wire/frames.js";
 
@@ -55,6 +56,7 @@ class Connection implements ConductorConnection, Carrier {
   readonly #hosts = new Set<string>();
   readonly #ended = new Map<string, Set<string>>();
   readonly #guests: GuestReports;
+  readonly #reports: StateReports;
   readonly #listeners: ((state: ConnectionState, detail: string) => void)[] = [];
   readonly #stop = new AbortController();
   #waiters: { readonly resolve: (link: Link) => void; readonly reject: (error: Error) => void }[] = [];
@@ -73,6 +75,10 @@ class Connection implements ConductorConnection, Carrier {
     this.#calls = new UnansweredCalls(runtime);
     this.inbound = new Inbound(runtime);
     this.#guests = new GuestReports(runtime);
+    this.#reports = new StateReports(runtime.timers, async (params, limits) => {
+      const refused = await this.call("hosts_report_state", params, {}, limits);
+      return refused as ResultOf<SessionMethods, "hosts_report_state">;
+    });
     this.#backoff = backoff ?? backOff({ first: 250, most: 5_000, jitter: { random: runtime.random, share: 0.5 } });
   }
 
@@ -108,6 +114,7 @@ class Connection implements ConductorConnection, Carrier {
 
   async close(): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.close()));
+    this.#reports.flush();
     this.#link?.close();
     this.#end(new ConductorUnreachable("the connection to the conductor was closed by this agent"));
   }
@@ -145,6 +152,7 @@ class Connection implements ConductorConnection, Carrier {
 
   dropCalls(boot: Pick<Meta, "host" | "boot">): void {
     this.#calls.dropAll(boot);
+    this.#reports.dropAll(boot);
   }
 
   async call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown> {
@@ -153,8 +161,10 @@ class Connection implements ConductorConnection, Carrier {
     }
     const named = params as Readonly<Record<string, unknown>>;
     // There is nobody to wait for on the connection of one host.
-    const patient = options.patient === true && this.#sessions.size > 1;
-    return this.#calls.add({ method, params: named, meta }, options, (frame) => this.#link?.send(frame, { patient }));
+    if (method === "service_report_state" && options.patient === true && this.#sessions.size > 1) {
+      return this.#reports.add(Number(named.id), meta, options);
+    }
+    return this.#calls.add({ method, params: named, meta }, options, (frame) => this.#link?.send(frame));
   }
 
   guestsChanged(host: string): void {

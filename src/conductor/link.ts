@@ -34,7 +34,7 @@ export class Link {
 
   constructor(socket: Socket, timers: Timers, listener: LinkListener) {
     this.#socket = socket;
-    this.#outgoing = new Outgoing(socket, timers);
+    this.#outgoing = new Outgoing(socket);
     this.#timers = timers;
     this.#listener = listener;
     this.#ended = new Promise((resolve) => {
@@ -55,13 +55,9 @@ export class Link {
     return this.#ended;
   }
 
-  /** What is sent at a time goes as a batch; one that is patient waits for others that are. */
-  send(message: object, { patient = false }: { readonly patient?: boolean } = {}): void {
-    if (patient) {
-      this.#outgoing.addPatient(message);
-    } else {
-      this.#outgoing.add(message);
-    }
+  /** What is sent at a time goes as a batch. */
+  send(message: object): void {
+    this.#outgoing.add(message);
   }
 
   /**

@@ -1,12 +1,8 @@
 import type { Socket } from "../runtime/socket.js";
-import type { CancelTimer, Timers } from "../runtime/timers.js";
 
 /** Messages of one batch, and bytes that all of them together may have: the conductor's limits are far above these. */
 const MOST = 64;
 const BYTES = 48 * 1024;
-
-/** Milliseconds that a patient message waits for others. */
-const PATIENCE = 500;
 
 /**
  * Methods that wait for something, of the kinds `waits` and `asks`. They are sent alone: a batch is answered as a whole, so that
@@ -30,54 +26,29 @@ export const WAITING_METHODS: ReadonlySet<string> = new Set([
 /** Messages on their way out: those of many hosts that are said at a time go as one frame. */
 export class Outgoing {
   readonly #socket: Pick<Socket, "send" | "afterTurn">;
-  readonly #timers: Pick<Timers, "after">;
-  readonly #prompt = new Gathered();
-  readonly #patient = new Gathered();
-  #cancelPatience: CancelTimer | undefined;
+  readonly #gathered = new Gathered();
 
-  constructor(socket: Pick<Socket, "send" | "afterTurn">, timers: Pick<Timers, "after">) {
+  constructor(socket: Pick<Socket, "send" | "afterTurn">) {
     this.#socket = socket;
-    this.#timers = timers;
   }
 
   /** Goes with all that is said in this turn of the event loop. */
   add(message: object): void {
     const text = JSON.stringify(message);
     const waits = "method" in message && WAITING_METHODS.has(String(message.method));
-    if (waits || !this.#prompt.takes(text)) {
-      this.#send(this.#prompt);
+    if (waits || !this.#gathered.takes(text)) {
+      this.end();
     }
     if (waits || text.length > BYTES) {
       this.#socket.send(text);
-    } else if (this.#prompt.add(text) === 1) {
-      this.#socket.afterTurn(() => this.#send(this.#prompt));
-    }
-  }
-
-  /** Goes with others that have time, in half a second at the latest. */
-  addPatient(message: object): void {
-    const text = JSON.stringify(message);
-    if (!this.#patient.takes(text)) {
-      this.#sendPatient();
-    }
-    if (this.#patient.add(text) === 1) {
-      this.#cancelPatience = this.#timers.after(PATIENCE, () => this.#sendPatient());
+    } else if (this.#gathered.add(text) === 1) {
+      this.#socket.afterTurn(() => this.end());
     }
   }
 
   /** Sends what is there. */
   end(): void {
-    this.#send(this.#prompt);
-    this.#sendPatient();
-  }
-
-  #sendPatient(): void {
-    this.#cancelPatience?.();
-    this.#send(this.#patient);
-  }
-
-  #send(gathered: Gathered): void {
-    const frame = gathered.frame();
+    const frame = this.#gathered.frame();
     if (frame !== undefined) {
       this.#socket.send(frame);
     }

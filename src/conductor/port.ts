@@ -71,9 +71,9 @@ export interface HostSession extends Conductor {
   readonly leaseHeld: boolean;
   /**
    * Resolves when {@link leaseHeld} is more than a moment's answer: at once, but while the connection that the lease hangs on is
-   * made again. What is under way waits for that, as nothing is wrong if nobody takes the host meanwhile.
+   * made again. What is under way waits for that, as nothing is wrong if nobody takes the host meanwhile. Undefined: it is.
    */
-  leaseSettled(): Promise<void>;
+  leaseSettled(): Promise<void> | undefined;
   /**
    * Greater than that of every earlier holder of the host's lease, so that a hypervisor can tell them apart. Null: no lease was
    * taken, or the conductor is of a release that counts none.

@@ -14,7 +14,8 @@ export class Heartbeat {
   #stopped = false;
   /** Ends what it waits for. */
   #leave: () => void = () => {};
-  #connected = true;
+  /** What the last heartbeat failed with; null: it arrived. */
+  #failure: string | null = null;
 
   constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
     this.#context = context;
@@ -23,7 +24,7 @@ export class Heartbeat {
 
   /** False after a heartbeat that failed. */
   get connected(): boolean {
-    return this.#connected;
+    return this.#failure === null;
   }
 
   start(): void {
@@ -55,29 +56,42 @@ export class Heartbeat {
     const interval = config.defaults.reportInterval * 1000;
     try {
       // Once a host counts as up, what is sent to it has to arrive: where nobody reads its queue yet, the broker drops it.
-      await within(runtime.timers, interval, "the connection of the host's lease", conductor.leaseSettled(), signal);
+      const settled = conductor.leaseSettled();
+      if (settled !== undefined) {
+        await within(runtime.timers, interval, "the connection of the host's lease", settled, signal);
+      }
       // A heartbeat that took longer than an interval is worthless: the next one says the same.
       await conductor.call(
         "service_report_state",
         { id: this.#service.id },
         { timeout: interval, signal, patient: true },
       );
-      if (!this.#connected) {
+      if (this.#failure !== null) {
         runtime.logger.info("heartbeats arrive again", { host: this.#context.host });
       }
-      this.#connected = true;
+      this.#failure = null;
       metrics.heartbeat(true);
     } catch (error) {
       if (signal.aborted) {
         return;
       }
-      this.#connected = false;
       metrics.heartbeat(false);
-      const what =
-        error instanceof ServiceNotFound
-          ? "the service of this host is not on record any more; it is not made again while the agent runs"
-          : "the heartbeat could not be reported";
-      runtime.logger.error(what, { host: this.#context.host, err: error });
+      this.#tell(error);
     }
+  }
+
+  /** Once of each kind, until one arrives: thousands of hosts whose control plane is gone would do little else. */
+  #tell(error: unknown): void {
+    const { runtime, host } = this.#context;
+    const kind = error instanceof Error ? error.name : "";
+    if (kind === this.#failure) {
+      return;
+    }
+    this.#failure = kind;
+    const what =
+      error instanceof ServiceNotFound
+        ? "the service of this host is not on record any more; it is not made again while the agent runs"
+        : "the heartbeat could not be reported";
+    runtime.logger.error(what, { host, err: error });
   }
 }

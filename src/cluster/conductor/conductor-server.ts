@@ -119,6 +119,7 @@ export class ConductorServer {
           instanceInfo: this.instanceInfo,
         }),
         ...sessionMethods({
+          store,
           leases: this.#leases,
           outbox: this.#outbox,
           messages,

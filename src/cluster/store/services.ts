@@ -118,15 +118,34 @@ export class Services {
 
   /** @throws {ServiceNotFound} */
   reportState(id: number): void {
+    if (this.reportStates([id]).has(id)) {
+      throw serviceNotFound(id);
+    }
+  }
+
+  /** A heartbeat of each. @returns those that are not there */
+  reportStates(ids: readonly number[]): ReadonlySet<number> {
     const { sql, clock, changes } = this.#context;
-    sql.transaction(() => {
+    return sql.transaction(() => {
       const now = clock.now();
       const beat = "report_count = report_count + 1, last_seen_up = ?, updated_at = ?";
-      const beaten = sql.run(`UPDATE services SET ${beat} WHERE id = ? AND deleted = 0`, now, now, id);
-      if (beaten.changes === 0) {
-        this.#existing(id);
+      const named = "id IN (SELECT value FROM json_each(?)) AND deleted = 0";
+      const list = JSON.stringify(ids);
+      const beaten = sql.run(`UPDATE services SET ${beat} WHERE ${named}`, now, now, list);
+      const missing = new Set(ids);
+      if (beaten.changes === missing.size) {
+        missing.clear();
+      } else {
+        for (const [id] of sql.all(`SELECT id FROM services WHERE ${named}`, list)) {
+          missing.delete(Number(id));
+        }
       }
-      changes.changed("service", id);
+      for (const id of ids) {
+        if (!missing.has(id)) {
+          changes.changed("service", id);
+        }
+      }
+      return missing;
     });
   }
 
@@ -191,7 +210,7 @@ export class Services {
   #existing(id: number): Service {
     const service = this.get(id);
     if (!service) {
-      throw new ServiceNotFound(`service ${id} was not found: it never existed or was deleted`, { id });
+      throw serviceNotFound(id);
     }
     return service;
   }
@@ -206,4 +225,8 @@ export class Services {
       );
     }
   }
+}
+
+export function serviceNotFound(id: number): ServiceNotFound {
+  return new ServiceNotFound(`service ${id} was not found: it never existed or was deleted`, { id });
 }

@@ -1,7 +1,9 @@
 import {
   amount,
   anyObject,
+  flag,
   hostName,
+  id,
   integer,
   listOf,
   name,
@@ -11,6 +13,7 @@ import {
   text,
   uuid,
 } from "../../records/field.js";
+import type { WireError } from "../wire/frames.js";
 import { AGENT_METHODS, type AgentMethod } from "./agent.js";
 import { asks, type MethodsOf, nothing, sets, trusted, writes } from "./method.js";
 
@@ -26,6 +29,9 @@ export const MOST_DETAIL = 1_000;
 
 /** Hosts that one `hosts_controlled`, or one `guests_changed`, may name. */
 export const MOST_ANNOUNCED = 1_000;
+
+/** Heartbeats of one `hosts_report_state`. */
+export const MOST_REPORTED = 500;
 
 const agentMethod = oneOf(Object.keys(AGENT_METHODS) as AgentMethod[]);
 
@@ -76,6 +82,19 @@ export const SESSION_METHODS = {
   ),
   /** Something has changed among the guests of these hosts. A notification, sent while the conductor has {@link WATCH_GUESTS} on. */
   guests_changed: sets({ hosts: listOf(hostName, MOST_ANNOUNCED) }, nothing),
+  /**
+   * `service_report_state` of several hosts of the connection, each in the name of its own boot. Answers those that were refused,
+   * each as it would have been alone; the others are stored.
+   */
+  hosts_report_state: writes(
+    {
+      reports: listOf(
+        object({ host: hostName, boot: optional(name), unfenced: optional(flag), service: id }),
+        MOST_REPORTED,
+      ),
+    },
+    trusted<readonly RefusedReport[]>(),
+  ),
   host_release: sets({ host: hostName }, nothing),
   /** Starts to take casts and calls; needs the host's lease unless the caller is unfenced. */
   host_serve: sets({ host: hostName }, nothing),
@@ -103,6 +122,12 @@ export interface Welcome {
   readonly leaseTtl: number;
   /** Milliseconds between pings that the conductor would like. */
   readonly pingEvery: number;
+}
+
+export interface RefusedReport {
+  /** Its place in the list. */
+  readonly at: number;
+  readonly error: WireError;
 }
 
 export interface GrantedLease {

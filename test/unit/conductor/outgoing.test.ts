@@ -2,49 +2,24 @@ import { expect, it } from "vitest";
 import { CONDUCTOR_METHODS } from "../../../src/conductor/methods/conductor.js";
 import { SESSION_METHODS } from "../../../src/conductor/methods/session.js";
 import { Outgoing, WAITING_METHODS } from "../../../src/conductor/outgoing.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 function outgoing() {
   const sent: unknown[] = [];
   const turns: (() => void)[] = [];
-  const { timers, advance } = createVirtualRuntime({ seed: 1 });
-  const out = new Outgoing(
-    { send: (text) => sent.push(JSON.parse(text)), afterTurn: (action) => turns.push(action) },
-    timers,
-  );
+  const out = new Outgoing({ send: (text) => sent.push(JSON.parse(text)), afterTurn: (action) => turns.push(action) });
   const endTurn = () => {
     for (const action of turns.splice(0)) {
       action();
     }
   };
-  return { out, sent, endTurn, advance };
+  return { out, sent, endTurn };
 }
 
-it("what has time waits for others that have, and no longer than half a second", async () => {
-  const { out, sent, endTurn, advance } = outgoing();
-  out.addPatient({ id: 1 });
-  await advance(300);
-  out.addPatient({ id: 2 });
-  out.add({ id: 3 });
-  endTurn();
-  await advance(199);
-  expect(sent).toEqual([{ id: 3 }]);
-  await advance(1);
-  out.addPatient({ id: 4 });
-  await advance(499);
-  expect(sent).toEqual([{ id: 3 }, [{ id: 1 }, { id: 2 }]]);
-  await advance(1);
-  expect(sent.at(-1)).toEqual({ id: 4 });
-});
-
-it("a full batch of those that have time goes at once, and the rest at the end", () => {
+it("what is there goes at the end", () => {
   const { out, sent } = outgoing();
-  for (let id = 0; id < 70; id += 1) {
-    out.addPatient({ id });
-  }
-  expect(sent.map((frame) => (Array.isArray(frame) ? frame.length : 1))).toEqual([64]);
+  out.add({ id: 1 });
   out.end();
-  expect(sent.map((frame) => (Array.isArray(frame) ? frame.length : 1))).toEqual([64, 6]);
+  expect(sent).toEqual([{ id: 1 }]);
 });
 
 it("one message goes as it is, several of a turn as a batch in their order", () => {

@@ -139,11 +139,11 @@ describe("a connection that is lost, and comes back", () => {
 
   it("lets what is under way wait for the lease, until it is back or lost", async () => {
     const { runtime, session, connection, set } = await cuttable(() => null);
-    await runtime.runUntil(session.leaseSettled());
+    await runtime.runUntil(Promise.resolve(session.leaseSettled()));
     set(true);
     expect(session.leaseHeld).toBe(false);
     let settled = false;
-    const waiting = session.leaseSettled().then(() => {
+    const waiting = Promise.resolve(session.leaseSettled()).then(() => {
       settled = true;
     });
     await runtime.advance(30_000);
@@ -152,7 +152,7 @@ describe("a connection that is lost, and comes back", () => {
     await runtime.runUntil(waiting);
     expect(session.leaseHeld).toBe(true);
     set(true);
-    const closing = session.leaseSettled();
+    const closing = Promise.resolve(session.leaseSettled());
     await connection.close();
     await runtime.runUntil(closing);
     expect(session.leaseHeld).toBe(false);

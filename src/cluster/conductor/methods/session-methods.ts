@@ -1,6 +1,7 @@
 import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js";
 import type { SESSION_METHODS } from "../../../conductor/methods/session.js";
 import { PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
+import type { Store } from "../../store/store.js";
 import type { AgentMessages } from "../agent-messages.js";
 import type { GuestWatch } from "../guest-watch.js";
 import type { HostControls } from "../host-controls.js";
@@ -8,8 +9,10 @@ import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
 import type { AgentIdentity, Session } from "../session.js";
 import type { HandlersOf } from "./handlers.js";
+import { reportStates } from "./report-states.js";
 
 export interface SessionContext {
+  readonly store: Store;
   readonly leases: HostLeases;
   readonly outbox: Outbox;
   readonly messages: AgentMessages;
@@ -22,7 +25,7 @@ export interface SessionContext {
 
 /** The wire's own methods. */
 export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSION_METHODS> {
-  const { leases, outbox, messages, controls, guests, leaseTtl, introduced } = context;
+  const { store, leases, outbox, messages, controls, guests, leaseTtl, introduced } = context;
   return {
     session_hello: ({ protocol, ...identity }, { session }) => {
       if (protocol !== PROTOCOL_VERSION) {
@@ -59,6 +62,7 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
       guests.changed(hosts.filter((host) => outbox.server(host) === session));
       return null;
     },
+    hosts_report_state: ({ reports }, { bootId }) => reportStates({ store, leases }, reports, bootId),
     host_release: ({ host }, { session, bootId, unfenced }) => {
       if (leases.release(host, bootId) || unfenced) {
         outbox.unserve(host, session);

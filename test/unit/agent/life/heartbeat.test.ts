@@ -28,3 +28,27 @@ test("2.5 row 1 a host is reported once its queue is read again, and not before"
   await runtime.advance(5_000);
   expect([asked.length, heartbeat.connected]).toEqual([2, true]);
 });
+
+test("2.5 row 1 a failure is told once of each kind, until a heartbeat arrives", async () => {
+  const runtime = createVirtualRuntime();
+  const failures = ["MessagingTimeout", "MessagingTimeout", "ServiceNotFound", "", "MessagingTimeout"];
+  const context = {
+    ...{ host: "h", runtime, config: { defaults: { reportInterval: 10 } } },
+    conductor: {
+      leaseSettled: () => undefined,
+      call: async () => {
+        const name = failures.shift() ?? "";
+        if (name !== "") {
+          throw Object.assign(new Error(name), { name });
+        }
+      },
+    },
+    metrics: { heartbeat: () => undefined },
+  };
+  const heartbeat = new Heartbeat(context as never, { id: 1 } as never);
+  heartbeat.start();
+  onTestFinished(() => heartbeat.stop());
+  await runtime.advance(50_000);
+  const told = runtime.logs.map(({ level, fields }) => `${level} ${(fields.err as Error | undefined)?.name ?? ""}`);
+  expect(told).toEqual(["error MessagingTimeout", "error ServiceNotFound", "info ", "error MessagingTimeout"]);
+});

@@ -5,10 +5,12 @@ import { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js"
 import { sessionMethods } from "../../../../../src/cluster/conductor/methods/session-methods.js";
 import { Outbox } from "../../../../../src/cluster/conductor/outbox.js";
 import type { Session } from "../../../../../src/cluster/conductor/session.js";
+import type { Store } from "../../../../../src/cluster/store/store.js";
 import { HostLeaseHeld, UnsupportedProtocol } from "../../../../../src/conductor/errors.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 
+let store: Store;
 let leases: HostLeases;
 let outbox: Outbox;
 let introduced: unknown[];
@@ -18,7 +20,7 @@ let methods: ReturnType<typeof sessionMethods>;
 
 beforeEach(() => {
   const runtime = createVirtualRuntime();
-  const store = emptyStore({ runtime });
+  store = emptyStore({ runtime });
   leases = new HostLeases(store, runtime.clock, 10_000);
   outbox = new Outbox(store, runtime.logger);
   [introduced, forwarded, announced] = [[], [], []];
@@ -30,6 +32,7 @@ beforeEach(() => {
     forwardCast: (...message: readonly unknown[]) => void forwarded.push(message),
   };
   methods = sessionMethods({
+    store,
     leases,
     outbox,
     messages: messages as unknown as AgentMessages,
@@ -139,5 +142,48 @@ describe("what agents say to each other", () => {
   it("a cast", () => {
     expect(methods.agent_cast(said, callerOf("one"))).toBeNull();
     expect(forwarded).toEqual([["h", "confirm_resize", { a: 1 }, "req-1"]]);
+  });
+});
+
+describe("heartbeats of several hosts", () => {
+  const made = (host: string) =>
+    store.services.create({ host, binary: "nova-compute", topic: "compute", version: 60 }).id;
+  const counts = (...services: readonly number[]) => services.map((id) => store.services.get(id)?.reportCount);
+
+  it("each is stored in the name of its boot, or refused by itself", () => {
+    const mine = callerOf("one");
+    methods.host_lease({ host: "h" }, mine);
+    methods.host_lease({ host: "taken" }, callerOf("two"));
+    methods.host_lease({ host: "again" }, callerOf("its own"));
+    const [h, taken, again, free] = [made("h"), made("taken"), made("again"), made("free")] as const;
+    const told: string[] = [];
+    store.onChange(({ kind, id }) => told.push(`${kind} ${id}`));
+    const refused = methods.hosts_report_state(
+      {
+        reports: [
+          { host: "taken", service: taken },
+          { host: "h", service: h },
+          { host: "gone", service: 99 },
+          { host: "again", service: again, boot: "its own" },
+          { host: "again", service: again, boot: "the one before" },
+          { host: "taken", service: free, unfenced: true },
+        ],
+      },
+      mine,
+    );
+    expect(refused.map(({ at, error }) => [at, error.data?.name]).sort()).toEqual([
+      [0, "HostLeaseHeld"],
+      [2, "ServiceNotFound"],
+      [4, "HostLeaseHeld"],
+    ]);
+    expect(counts(h, taken, again, free)).toEqual([1, 0, 1, 1]);
+    expect(told).toEqual([`service ${h}`, `service ${again}`, `service ${free}`]);
+  });
+
+  it("none is refused where all are there", () => {
+    const [one, other] = [made("one"), made("other")] as const;
+    const reports = [one, other].map((service) => ({ host: "h", service }));
+    expect(methods.hosts_report_state({ reports }, callerOf("boot"))).toEqual([]);
+    expect(counts(one, other)).toEqual([1, 1]);
   });
 });

@@ -1,0 +1,143 @@
+import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { ParamsOf, ResultOf } from "./methods/method.js";
+import { MOST_REPORTED, type SessionMethods } from "./methods/session.js";
+import type { CallOptions } from "./port.js";
+import { decodeError } from "./wire/error-codec.js";
+import type { Meta } from "./wire/frames.js";
+
+/** Milliseconds that a heartbeat waits for those of other hosts. */
+const PATIENCE = 500;
+
+type Params = ParamsOf<SessionMethods, "hosts_report_state">;
+type Send = (
+  params: Params,
+  options: Pick<CallOptions, "timeout">,
+) => Promise<ResultOf<SessionMethods, "hosts_report_state">>;
+
+interface Waiting {
+  readonly report: Params["reports"][number];
+  readonly boot: string | undefined;
+  readonly resolve: (nothing: null) => void;
+  readonly reject: (error: unknown) => void;
+  /** Ends it unsettled. */
+  readonly drop: () => void;
+}
+
+/**
+ * The heartbeats of hosts that share a connection: those of half a second are one call, and fail each by itself. Of thousands of
+ * hosts, what a call costs beside its work would be most of what the idle cluster does.
+ */
+export class StateReports {
+  readonly #timers: Pick<Timers, "after">;
+  readonly #send: Send;
+  #gathered = new Set<Waiting>();
+  readonly #underWay = new Set<ReadonlySet<Waiting>>();
+  #timeout: number | undefined;
+  #cancel: CancelTimer | undefined;
+
+  /** @param send a call that is repeated until it is answered. */
+  constructor(timers: Pick<Timers, "after">, send: Send) {
+    this.#timers = timers;
+    this.#send = send;
+  }
+
+  /** @throws what the host's report was refused with; the call's own failure; the signal's reason when it is aborted. */
+  add(service: number, { host = "", boot, unfenced }: Meta, { timeout, signal }: CallOptions): Promise<null> {
+    if (signal?.aborted === true) {
+      return Promise.reject(signal.reason);
+    }
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        this.#gathered.delete(waiting);
+        reject(signal?.reason);
+      };
+      const end = () => signal?.removeEventListener("abort", abort);
+      let dropped = false;
+      const waiting: Waiting = {
+        report: {
+          host,
+          service,
+          ...(boot === undefined ? {} : { boot }),
+          ...(unfenced === undefined ? {} : { unfenced }),
+        },
+        boot,
+        resolve: (nothing) => {
+          end();
+          if (!dropped) {
+            resolve(nothing);
+          }
+        },
+        reject: (error) => {
+          end();
+          if (!dropped) {
+            reject(error);
+          }
+        },
+        drop: () => {
+          dropped = true;
+          end();
+          this.#gathered.delete(waiting);
+        },
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+      this.#gather(waiting, timeout);
+    });
+  }
+
+  /** Forgets what one boot of a host has said: it will not hear of it. */
+  dropAll({ host, boot }: Pick<Meta, "host" | "boot">): void {
+    for (const group of [this.#gathered, ...this.#underWay]) {
+      for (const waiting of group) {
+        if (waiting.report.host === host && waiting.boot === boot) {
+          waiting.drop();
+        }
+      }
+    }
+  }
+
+  /** Sends what is there. */
+  flush(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const group = this.#gathered;
+    this.#gathered = new Set();
+    if (group.size > 0) {
+      void this.#report(group);
+    }
+  }
+
+  #gather(waiting: Waiting, timeout: number | undefined): void {
+    this.#gathered.add(waiting);
+    this.#timeout = timeout;
+    if (this.#gathered.size >= MOST_REPORTED) {
+      this.flush();
+    } else {
+      this.#cancel ??= this.#timers.after(PATIENCE, () => this.flush());
+    }
+  }
+
+  /** Never rejects. */
+  async #report(group: ReadonlySet<Waiting>): Promise<void> {
+    const sent = [...group];
+    this.#underWay.add(group);
+    try {
+      const options = this.#timeout === undefined ? {} : { timeout: this.#timeout };
+      const refused = await this.#send({ reports: sent.map(({ report }) => report) }, options);
+      const errors = new Map(refused.map(({ at, error }) => [at, error]));
+      for (const [at, { resolve, reject }] of sent.entries()) {
+        const error = errors.get(at);
+        if (error === undefined) {
+          resolve(null);
+        } else {
+          reject(decodeError(error));
+        }
+      }
+    } catch (error) {
+      for (const { reject } of sent) {
+        reject(error);
+      }
+    } finally {
+      this.#underWay.delete(group);
+    }
+  }
+}
