@@ -15,6 +15,18 @@ export interface ConfigWarning {
   /** `path:line`, the environment variable or the command-line option. */
   readonly origin: string;
   readonly message: string;
+  /** What no table knows, nor anything of a name like it: `[vnc]`, `[DEFAULT] debug`. */
+  readonly unknown?: string;
+}
+
+/** What a source says that no table knows, and what it may be meant for. */
+interface Stray {
+  readonly origin: string;
+  readonly what: string;
+  readonly name: string;
+  readonly label: string;
+  readonly known: readonly string[];
+  readonly brackets: string;
 }
 
 /** Sorts what the sources say by option; what no table knows becomes a warning. */
@@ -22,7 +34,7 @@ export class RawValues {
   readonly #table: ReadonlyMap<string, OptionTable>;
   readonly #authSections: AuthSections;
   readonly #values = new Map<string, RawValue>();
-  readonly #warnings: ConfigWarning[] = [];
+  readonly #strays: Stray[] = [];
 
   constructor(table: SectionTable, sources: ConfigSources) {
     this.#authSections = new AuthSections(table, sources);
@@ -46,8 +58,14 @@ export class RawValues {
     }
   }
 
+  /** Looks for names that are alike, which takes a while. */
   get warnings(): readonly ConfigWarning[] {
-    return this.#warnings;
+    return this.#strays.map(({ origin, what, name, label, known, brackets: [open = "", close = ""] }) => {
+      const suggestion = didYouMean(name, known);
+      return suggestion === undefined
+        ? { origin, message: `${what} is ignored`, unknown: label }
+        : { origin, message: `${what} is ignored; did you mean ${open}${suggestion}${close}?` };
+    });
   }
 
   get(section: string, option: string): RawValue | undefined {
@@ -97,7 +115,8 @@ export class RawValues {
       if (key !== undefined) {
         this.#values.set(key, { texts: [value], origin: name });
       } else if (sections.some((prefix) => name.startsWith(prefix))) {
-        this.#warn(name, "unknown option in the environment", didYouMean(name, known.keys()), "");
+        const what = "unknown option in the environment";
+        this.#strays.push({ origin: name, what, name, label: name, known: [...known.keys()], brackets: "" });
       }
     }
   }
@@ -111,23 +130,17 @@ export class RawValues {
     }
     const isKnown = Object.hasOwn(options, option);
     if (!isKnown && !this.#authSections.isForeign(section)) {
-      this.#warn(
-        origin,
-        `unknown option ${option} in section [${section}]`,
-        didYouMean(option, Object.keys(options)),
-        "",
-      );
+      const what = `unknown option ${option} in section [${section}]`;
+      const label = `[${section}] ${option}`;
+      this.#strays.push({ origin, what, name: option, label, known: Object.keys(options), brackets: "" });
     }
     return isKnown;
   }
 
   #warnOfSection(section: string, origin: string): void {
-    this.#warn(origin, `unknown section [${section}]`, didYouMean(section, this.#table.keys()), "[]");
-  }
-
-  #warn(origin: string, what: string, suggestion: string | undefined, [open = "", close = ""]: string): void {
-    const hint = suggestion === undefined ? "" : `; did you mean ${open}${suggestion}${close}?`;
-    this.#warnings.push({ origin, message: `${what} is ignored${hint}` });
+    const what = `unknown section [${section}]`;
+    const label = `[${section}]`;
+    this.#strays.push({ origin, what, name: section, label, known: [...this.#table.keys()], brackets: "[]" });
   }
 }
 

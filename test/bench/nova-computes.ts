@@ -1,8 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { RealNova } from "../peers/real-nova/real-nova.js";
 import { eventually } from "../process/support/cloud.js";
 import { Program } from "../process/support/program.js";
@@ -122,30 +119,32 @@ export class OurProcesses extends Ours {
   }
 }
 
-/** All hosts in one process. */
+/** All hosts in one process: a pool. */
 export class OurComputes extends Ours {
   readonly name = "together";
-  #process: ReturnType<typeof spawn> | null = null;
+  #process: Program | null = null;
 
   async pids(): Promise<readonly number[]> {
-    return this.#process?.pid === undefined ? [] : [this.#process.pid];
+    return this.#process === null ? [] : [this.#process.pid];
   }
 
   async stop(_hosts: readonly string[]): Promise<void> {
-    if (this.#process !== null && this.#process.exitCode === null) {
-      this.#process.kill("SIGTERM");
-      await once(this.#process, "exit");
-    }
+    await this.#process?.stop();
     this.#process = null;
   }
 
   protected async launch(hosts: readonly string[]): Promise<number> {
-    const program = fileURLToPath(new URL("./nova-hosts.js", import.meta.url));
-    const files = hosts.map((host) => this.files.get(host) ?? "");
     const began = Date.now();
-    const child = spawn(process.execPath, [program, ...files], { stdio: ["ignore", "pipe", "inherit"] });
-    this.#process = child;
-    await once(child.stdout, "data");
+    const [first = ""] = hosts;
+    const own = [
+      `DEFAULT.state_path=${this.nova.statePath("$host")}`,
+      `fake_libvirt.connection_uri=fake-libvirt://${this.nova.hypervisor("$host")}`,
+    ];
+    const options = own.flatMap((option) => ["-o", option]);
+    const named = ["--config-file", this.files.get(first) ?? "", "--host", hosts.join(",")];
+    this.#process = new Program("compute-agent", [...named, ...options]);
+    const { length } = hosts;
+    await this.#process.printed(new RegExp(length === 1 ? "is serving" : `${length} of ${length} hosts serve`));
     return began;
   }
 }

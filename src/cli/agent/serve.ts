@@ -28,6 +28,7 @@ import { type LoadedHosts, loadHosts } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
 import { startLogger } from "./start-logger.js";
+import { tellWarnings } from "./tell-warnings.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
 export async function serve(options: AgentCommandOptions): Promise<number> {
@@ -57,9 +58,7 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   const tls = await agentTls(config, files);
   const runtime = createNodeRuntime({ logger, ...tls, connections: config.placement.maxConnections });
   opened.add(() => runtime.http.close());
-  for (const warning of first.compiled.warnings) {
-    logger.warn(warning.message);
-  }
+  tellWarnings(logger, first.compiled);
   const outlet = await openMetrics(options.metricsPort, runtime);
   opened.add(() => outlet.close());
   if (outlet.url !== null) {

@@ -28,7 +28,8 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
   service_create: async ({ host, binary, topic, version }, tools) => {
     const values = { host, binary, topic, reportCount: 0, version };
     const service = writeRecord(SERVICE_OBJECT, values, tools.nova.profile);
-    return noted((await tools.nova.act(service, "create", {}, tools.options)).object, tools);
+    const askedAt = tools.now();
+    return noted((await tools.nova.act(service, "create", {}, tools.options)).object, tools, askedAt);
   },
   service_update_version: ({ id, version }, tools) => saved(id, () => ({ version }), tools),
   // Only a greater count moves the time of the last sign of life.

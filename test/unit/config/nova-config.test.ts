@@ -193,6 +193,7 @@ describe("what no table knows", () => {
       "/nova.conf:5: unknown option debug in section [DEFAULT] is ignored",
       "OS_COMPUTE__LEAN_TRACKNG: unknown option in the environment is ignored; did you mean OS_COMPUTE__LEAN_TRACKING?",
     ]);
+    expect(warnings.flatMap(({ unknown }) => unknown ?? [])).toEqual(["[vnc]", "[DEFAULT] debug"]);
   });
 
   it("is a warning on the command line as in a file, in sections of drivers too", async () => {

@@ -44,6 +44,14 @@ describe("a service that beats", () => {
     expect(reads()).toBe(1);
   });
 
+  test("is not read when it was just made", async () => {
+    const { session, runtime, asked } = await open();
+    const made = { ...SERVICE, topic: "compute", version: 64, enableNewServices: true };
+    await runtime.runUntil(session.call("service_create", made));
+    await expect(runtime.runUntil(session.call("service_get_by_host", SERVICE))).resolves.toMatchObject({ id: 5 });
+    expect(asked.map(({ what }) => what)).not.toContain("Service.get_by_host_and_binary");
+  });
+
   test("is read when it has not been heard of for longer than that", async () => {
     const { runtime, read, reads } = await beating();
     await runtime.advance(15_000);
