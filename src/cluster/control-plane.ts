@@ -128,11 +128,11 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   opened.add(() => ironic.stop());
   const agentToken = sharedServiceToken(identity, clock, "nova");
   let url = "";
-  const watch = new RequestWatch(clock, [
-    ...(options.logRequests ? [requestLog(logger, identity.validate)] : []),
+  const watch = new RequestWatch(clock, identity.find, [
+    ...(options.logRequests ? [requestLog(logger)] : []),
     ...(options.onRequest ? [options.onRequest] : []),
   ]);
-  const recorder = new RequestRecorder(clock, identity.validate, watch.add);
+  const recorder = new RequestRecorder(clock, identity.callerOf, watch.add);
   const placement = options.placement
     ? outsidePlacement(runtime, options.placement)
     : embeddedPlacement({ runtime, store, identity, agentToken, rootUrl: () => url, watched: watch.service });
@@ -156,6 +156,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...agentToken() }),
     onTask: wake,
     recorder,
+    standIns: identity.standIns,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
     ...(options.supervisor === undefined ? {} : { supervisor: options.supervisor }),
   });
@@ -260,8 +261,6 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     outsideUrl: outside?.url,
     /** The state of record, for those that live in the same process. */
     store,
-    /** Finds the user and project of a token; undefined: the token is not valid. */
-    whose: identity.validate,
     /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
     controls: conductor.controls,
     /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */

@@ -19,6 +19,7 @@ export const WAITING_METHODS: ReadonlySet<string> = new Set([
   "list_hosts",
   "placement_access",
   "restore_cluster",
+  "stand_in",
   "stop_cluster",
   "take_recorded",
 ]);

@@ -51,6 +51,7 @@ it("what was recorded of a cluster goes the same way in a new one, with new ids,
     cluster: "",
     differences: [],
     allocations: [],
+    made: [],
     left: [],
     code: 0,
   });

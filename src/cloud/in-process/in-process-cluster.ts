@@ -32,7 +32,7 @@ export class InProcessCluster implements Cluster {
   readonly #time: PassingTime;
   /** What looks at the cluster from outside. */
   readonly #looker: Runtime;
-  readonly #requests = new SeenRequests((token) => this.#running.controlPlane.whose(token));
+  readonly #requests = new SeenRequests();
   readonly #snapshots: Snapshots;
   #parts: ClusterParts | undefined;
   /** One after the other: what replaces the whole state. */

@@ -5,6 +5,7 @@ import type { SocketAcceptor } from "../../runtime/server.js";
 import type { Socket } from "../../runtime/socket.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import { equalInConstantTime } from "../constant-time.js";
+import type { StandIns } from "../identity/tokens/stand-in.js";
 import type { RequestRecorder } from "../request-log/request-recorder.js";
 import type { Store } from "../store/store.js";
 import { Turns } from "../turns.js";
@@ -43,6 +44,8 @@ export interface ConductorOptions {
   readonly supervisor?: HostSupervisor;
   /** What keeps what is asked, for `compute-cluster record`. */
   readonly recorder?: RequestRecorder;
+  /** What lets a replay ask as those of another cluster. */
+  readonly standIns?: StandIns;
   /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
   readonly leaseTtl?: number;
   readonly limits?: Partial<SessionLimits>;
@@ -109,6 +112,7 @@ export class ConductorServer {
           leases: this.#leases,
           supervisor: options.supervisor,
           recorder: options.recorder,
+          standIns: options.standIns,
         }),
         ...workMethods({
           store,

@@ -10,7 +10,8 @@ import { stableId } from "./stable-id.js";
 import { openIdentityStore, REGION, type ServiceUser } from "./store/bootstrap.js";
 import { DEFAULT_DOMAIN } from "./store/new-project.js";
 import { PeopleStore } from "./store/people-store.js";
-import { LiveTokens } from "./tokens/live-tokens.js";
+import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
+import { callerOf, StandIns } from "./tokens/stand-in.js";
 import { TokenStore } from "./tokens/token-store.js";
 import { PasswordStore } from "./users/password-store.js";
 
@@ -34,6 +35,12 @@ export function createIdentity(options: IdentityOptions) {
   return {
     /** Keystone's API v3; mount it at `/identity`. */
     handle: identityHandler({ store, tokens, passwords, live, digests, random, clock }, options.logger),
+    /** A token with what its ids name; undefined: it is not valid. */
+    find: (token: string): LiveToken | undefined => live.find(token),
+    /** Who has a token, for a cluster that does not know them. */
+    callerOf: (holder: LiveToken) => callerOf(store, holder),
+    /** Those that another cluster knew. */
+    standIns: new StandIns(store, tokens, () => random.hex(16)),
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
     /** What a token of an application credential with access rules is good for; undefined: for everything. */
     accessRules: (token: string) => live.find(token)?.accessRules,

@@ -62,6 +62,11 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
   if (token === undefined) {
     throw new CloudRequestFailed("POST", url, status, body);
   }
+  return sessionWith(http, base, token);
+}
+
+/** @param base `http://127.0.0.1:8774` @param token an administrator's */
+export function sessionWith(http: HttpClient, base: string, token: string): CloudSession {
   const endpoints: Readonly<Record<CloudService, string>> = {
     compute: `${base}/compute/v2.1`,
     placement: `${base}/placement`,

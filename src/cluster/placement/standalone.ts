@@ -64,7 +64,11 @@ export async function startPlacement(options: StandaloneOptions) {
       ...(config.cors === undefined ? {} : { cors: config.cors }),
       ...(database === undefined ? {} : { database }),
     });
-    const watch = new RequestWatch(runtime.clock, options.logRequests ? [requestLog(runtime.logger)] : []);
+    const watch = new RequestWatch(
+      runtime.clock,
+      () => undefined,
+      options.logRequests ? [requestLog(runtime.logger)] : [],
+    );
     const names = [...(options.serverNames ?? []), ...(options.host === undefined ? [] : [options.host])];
     const served = onlyForKnownHosts(placement.handle, names, () => `req-${runtime.random.uuid()}`);
     const listener = await runtime.servers.listen({

@@ -1,5 +1,4 @@
 import type { Logger } from "../../runtime/logger.js";
-import type { ValidateToken } from "../credentials.js";
 import { serviceNameOf } from "./service-names.js";
 import { withoutSecrets } from "./shown-target.js";
 import type { RequestListener } from "./watched-requests.js";
@@ -10,15 +9,12 @@ const CALLERS_ID = /^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Writes one line for each request: method, path, status, milliseconds, the request's own id, that of the caller, and who asked.
  * Neither bodies nor tokens are written, nor what a query says of secrets.
- * @param whose of a token: absent, the callers are not known
  */
-export function requestLog(logger: Logger, whose?: ValidateToken): RequestListener {
-  return ({ mount, request, response, milliseconds }) => {
+export function requestLog(logger: Logger): RequestListener {
+  return ({ mount, request, response, caller, milliseconds }) => {
     const { headers } = request;
     const service = serviceNameOf(mount);
-    // A client that asks for a token is known by the one it is given.
     const tokens = [headers["x-auth-token"], response.headers["x-subject-token"]];
-    const caller = tokens.map((token) => token && whose?.(token)).find((found) => found !== undefined && found !== "");
     const global = headers["x-openstack-request-id"] ?? "";
     logger.info("request", {
       ...(service === undefined ? {} : { service }),
@@ -28,8 +24,8 @@ export function requestLog(logger: Logger, whose?: ValidateToken): RequestListen
       path: withoutSecrets(mount + request.path, request.query, [...tokens, headers["x-subject-token"]]),
       status: response.status,
       ms: milliseconds === null ? null : Math.round(milliseconds * 10) / 10,
-      user: caller?.userName ?? "-",
-      project: caller?.projectName ?? "-",
+      user: caller?.credentials.userName ?? "-",
+      project: caller?.credentials.projectName ?? "-",
     });
   };
 }

@@ -1,6 +1,8 @@
-import type { Recorded, RecordedEvent } from "../../conductor/methods/cluster.js";
+import type { Recorded, RecordedEvent, RecordedRequest } from "../../conductor/methods/cluster.js";
+import type { RecordedCaller } from "../../conductor/methods/recorded-caller.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { ValidateToken } from "../credentials.js";
+import { BYTES } from "../../runtime/service.js";
+import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecrets } from "./shown-target.js";
 import type { AnsweredRequest, RequestListener } from "./watched-requests.js";
 import { withoutSecretFields } from "./without-secrets.js";
@@ -13,13 +15,16 @@ const MOST_AT_ONCE = 1024 * 1024;
 /** Characters of a body or an answer that are kept. */
 const MOST_BODY = 256 * 1024;
 
+/** Requests for tokens, and to end them, are about secrets alone: what a token was good for is said of what was asked with it. */
+const TOKENS = "/v3/auth/tokens";
+
 /** Services ask on behalf of users: that happens by itself when the users ask again. */
 const SERVICE_PROJECT = "service";
 
 /** Keeps what clients ask of the services, and what operators have done to hosts, while somebody asks for it. */
 export class RequestRecorder {
   readonly #clock: Clock;
-  readonly #whose: ValidateToken;
+  readonly #describe: (caller: LiveToken) => RecordedCaller;
   readonly #listen: (listener: RequestListener) => void;
   #isListening = false;
   #asked = Number.NEGATIVE_INFINITY;
@@ -27,10 +32,17 @@ export class RequestRecorder {
   #size = 0;
   #lost = 0;
 
-  /** @param listen lets the recorder hear of each request from then on; until somebody records, nothing is paid for it */
-  constructor(clock: Clock, whose: ValidateToken, listen: (listener: RequestListener) => void) {
+  /**
+   * @param describe says who has a token without any secret
+   * @param listen lets the recorder hear of each request from then on; until somebody records, nothing is paid for it
+   */
+  constructor(
+    clock: Clock,
+    describe: (caller: LiveToken) => RecordedCaller,
+    listen: (listener: RequestListener) => void,
+  ) {
     this.#clock = clock;
-    this.#whose = whose;
+    this.#describe = describe;
     this.#listen = listen;
   }
 
@@ -63,28 +75,21 @@ export class RequestRecorder {
     }
   }
 
-  readonly #hear = ({ mount, request, response, milliseconds }: AnsweredRequest): void => {
-    if (!this.#isAsked() || mount === "" || request.path.startsWith("/v3/auth/")) {
-      return;
-    }
+  readonly #hear = ({ mount, request, response, caller, milliseconds }: AnsweredRequest): void => {
     const { headers, method, path, query } = request;
-    const token = headers["x-auth-token"] ?? "";
-    const caller = this.#whose(token);
-    if (caller === undefined || caller.projectName === SERVICE_PROJECT) {
+    const isForToken = mount === "/identity" && path === TOKENS;
+    if (!this.#isAsked() || mount === "" || isForToken || caller?.credentials.projectName === SERVICE_PROJECT) {
       return;
     }
     const version = headers["openstack-api-version"] ?? headers["x-openstack-nova-api-version"];
-    const isJson = /json/.test(headers["content-type"] ?? "") || request.body === "";
-    const body = isJson ? jsonOf(request.body) : undefined;
     this.#keep({
       at: Math.round(this.#clock.now() - (milliseconds ?? 0)),
-      user: caller.userName,
-      project: caller.projectName,
+      caller: caller === undefined ? null : this.#describe(caller),
       method,
-      path: withoutSecrets(mount + path, query, [token, headers["x-subject-token"]]),
+      path: withoutSecrets(mount + path, query, [headers["x-auth-token"], headers["x-subject-token"]]),
       ...(version === undefined ? {} : { version }),
       ...(headers["content-type"] === undefined ? {} : { contentType: headers["content-type"] }),
-      ...(body === undefined ? { left: "its body is no JSON, or too long" } : { body }),
+      ...bodyOf(request),
       status: response.status,
       answer: jsonOf(response.pieces?.join("") ?? response.body) ?? null,
     });
@@ -108,6 +113,15 @@ export class RequestRecorder {
     this.#size += size;
     this.#waiting.push({ event, size });
   }
+}
+
+function bodyOf({ headers, body }: AnsweredRequest["request"]): Pick<RecordedRequest, "body" | "bytes" | "left"> {
+  const type = headers["content-type"] ?? "";
+  if (type.startsWith(BYTES)) {
+    return { bytes: Number(headers["content-length"] ?? 0) };
+  }
+  const found = /json/.test(type) || body === "" ? jsonOf(body) : undefined;
+  return found === undefined ? { left: "its body is no JSON, or too long" } : { body: found };
 }
 
 /** Null: there is none; undefined: it is none, or too long. */

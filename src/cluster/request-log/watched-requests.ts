@@ -1,6 +1,7 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Refuse } from "../../runtime/refusal.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { LiveToken } from "../identity/tokens/live-tokens.js";
 
 /** A request that was answered. */
 export interface AnsweredRequest {
@@ -8,6 +9,8 @@ export interface AnsweredRequest {
   readonly mount: string;
   readonly request: Pick<ServiceRequest, "method" | "path" | "query" | "headers" | "body">;
   readonly response: ServiceResponse;
+  /** Who asked, or was given a token; undefined: nobody who is known. */
+  readonly caller: LiveToken | undefined;
   /** From its arrival at the service until the answer was there; null: it came to no service, or the service failed. */
   readonly milliseconds: number | null;
 }
@@ -17,10 +20,17 @@ export type RequestListener = (answered: AnsweredRequest) => void;
 /** Tells listeners of each request to services; while there are none, it costs nothing. */
 export class RequestWatch {
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #whose: (token: string) => LiveToken | undefined;
   readonly #listeners: Set<RequestListener>;
 
-  constructor(clock: Pick<Clock, "monotonic">, listeners: readonly RequestListener[]) {
+  /** @param whose says who has a token */
+  constructor(
+    clock: Pick<Clock, "monotonic">,
+    whose: (token: string) => LiveToken | undefined,
+    listeners: readonly RequestListener[],
+  ) {
     this.#clock = clock;
+    this.#whose = whose;
     this.#listeners = new Set(listeners);
   }
 
@@ -37,8 +47,11 @@ export class RequestWatch {
         return handler(request);
       }
       const began = this.#clock.monotonic();
+      // Before it is answered: the request may end the token.
+      const asking = this.#callerOf(request.headers["x-auth-token"]);
       const told = (response: ServiceResponse): ServiceResponse => {
-        this.#tell({ mount, request, response, milliseconds: this.#clock.monotonic() - began });
+        const caller = asking ?? this.#callerOf(response.headers["x-subject-token"]);
+        this.#tell({ mount, request, response, caller, milliseconds: this.#clock.monotonic() - began });
         return response;
       };
       const answer = handler(request);
@@ -65,10 +78,15 @@ export class RequestWatch {
         mount: "",
         request: { method, path, query, headers: {}, body: "" },
         response,
+        caller: undefined,
         milliseconds: null,
       });
       return response;
     };
+  }
+
+  #callerOf(token: string | undefined): LiveToken | undefined {
+    return token === undefined ? undefined : this.#whose(token);
   }
 
   #tell(answered: AnsweredRequest): void {

@@ -16,22 +16,16 @@ export function withoutSecretFields(value: unknown, isSecret = false): unknown {
   return isSecret && typeof value === "string" ? HIDDEN : value;
 }
 
-/** The same JSON without the fields that {@link withoutSecretFields} has hidden: a service would refuse what stands for them. */
-export function withoutHiddenFields(value: unknown): unknown {
+/**
+ * The same JSON with other texts in the place of those that {@link withoutSecretFields} has hidden: a service may ask for them.
+ * @param makeUp is given the name of the field
+ */
+export function withMadeUpSecrets(value: unknown, makeUp: (name: string) => string, name = ""): unknown {
   if (Array.isArray(value)) {
-    return value.map(withoutHiddenFields);
+    return value.map((each) => withMadeUpSecrets(each, makeUp, name));
   }
-  if (typeof value !== "object" || value === null) {
-    return value;
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withMadeUpSecrets(each, makeUp, key)]));
   }
-  const left = Object.entries(value).filter(([, each]) => !isHidden(each));
-  return Object.fromEntries(left.map(([key, each]) => [key, withoutHiddenFields(each)]));
-}
-
-function isHidden(value: unknown): boolean {
-  return value === HIDDEN || (Array.isArray(value) && value.length > 0 && value.every(isHiddenDeep));
-}
-
-function isHiddenDeep(value: unknown): boolean {
-  return isHidden(value) || (typeof value === "object" && value !== null && Object.values(value).every(isHidden));
+  return value === HIDDEN ? makeUp(name) : value;
 }

@@ -1,6 +1,7 @@
-import { name, nullable } from "../../records/field.js";
+import { flag, name, nullable, optional } from "../../records/field.js";
 import type { Instance } from "../../records/index.js";
 import { trusted, waits } from "./method.js";
+import { type RecordedCaller, recordedCaller, type StandIn } from "./recorded-caller.js";
 
 /** What `compute-cluster down` and `wait` ask: the cluster as a whole. */
 export const CLUSTER_METHODS = {
@@ -19,14 +20,20 @@ export const CLUSTER_METHODS = {
   cluster_work: waits({}, trusted<ClusterWork>()),
   /** What clients have asked of the services, and operators have done to hosts, since the last time; kept while somebody asks. */
   take_recorded: waits({}, trusted<Recorded>()),
+  /**
+   * A token for somebody as a recording of another cluster knows them, without that they log in: users, projects, roles and
+   * application credentials that are not there are made. `placing`: the token has the role `admin` besides, to say on which host a
+   * server is built. Who has the join token is given an administrator's tokens anyway.
+   */
+  stand_in: waits({ caller: recordedCaller, placing: optional(flag) }, trusted<StandIn>()),
 };
 
 /** What was asked of a service. */
 export interface RecordedRequest {
   /** When it came, milliseconds since the epoch. */
   readonly at: number;
-  readonly user: string;
-  readonly project: string | null;
+  /** Null: nobody; it was asked without a token that was valid. */
+  readonly caller: RecordedCaller | null;
   readonly method: string;
   /** With the service's mount point and the query: `/compute/v2.1/servers?limit=1`. */
   readonly path: string;
@@ -35,7 +42,9 @@ export interface RecordedRequest {
   readonly contentType?: string;
   /** JSON; null: none. */
   readonly body?: unknown;
-  /** Why the body is missing. */
+  /** Bytes of a body that is none of JSON, as an image's: they are not kept. */
+  readonly bytes?: number;
+  /** Why the request cannot be made again. */
   readonly left?: string;
   readonly status: number;
   /** JSON; null: none, or too long. */

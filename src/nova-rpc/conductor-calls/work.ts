@@ -148,6 +148,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   stop_cluster: operatorOnly("stop_cluster"),
   cluster_work: operatorOnly("cluster_work"),
   take_recorded: operatorOnly("take_recorded"),
+  stand_in: operatorOnly("stand_in"),
   restore_cluster: operatorOnly("restore_cluster"),
 };
 

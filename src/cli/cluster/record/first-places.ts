@@ -1,11 +1,12 @@
-import { withoutHiddenFields } from "../../../cluster/request-log/without-secrets.js";
-import type { RecordedEvent, RecordedRequest } from "../../../conductor/methods/cluster.js";
+import type { RecordedRequest } from "../../../conductor/methods/cluster.js";
+import type { RecordingEvent } from "./recording.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where each server was first seen, as `zone:host`, by its id: an administrator's clients are told. */
-export function firstPlaces(events: readonly RecordedEvent[]): ReadonlyMap<string, string> {
-  const places = new Map<string, string>();
+/** Where each server was first seen, as `zone:host`, by its id. Recordings of version 1 have only what administrators were told. */
+export function firstPlaces(events: readonly RecordingEvent[]): ReadonlyMap<string, string> {
+  const told = events.flatMap((event) => ("place" in event ? [[event.server, event.place] as const] : []));
+  const places = new Map(told);
   for (const event of events) {
     if (!("answer" in event) || !event.path.startsWith("/compute/")) {
       continue;
@@ -27,16 +28,24 @@ export function firstPlaces(events: readonly RecordedEvent[]): ReadonlyMap<strin
 /** What decides where a server goes. */
 const PLACING = ["availability_zone", "host", "hypervisor_hostname", "os:scheduler_hints"];
 
-/** The body of a request without what was hidden; of one that created a server, with the place that the scheduler chose then: it chooses among equals by lot. */
-export function placedBody(event: RecordedRequest, places: ReadonlyMap<string, string>): unknown {
-  const { method, path, answer } = event;
-  const body = withoutHiddenFields(event.body);
-  const { server: asked } = (body ?? {}) as { readonly server?: Fields };
-  const { server: made } = (answer ?? {}) as { readonly server?: Fields };
-  const place = places.get(String(made?.id));
-  const isCreation = method === "POST" && /^\/compute\/v2(\.\d)?(\/[^/]+)?\/servers$/.test(path) && asked !== undefined;
+/** Where the scheduler has put the server that a request asked for: it chooses among equals by lot. Undefined: the request itself says where, or nobody knows. */
+export function placeOf(event: RecordedRequest, places: ReadonlyMap<string, string>): string | undefined {
+  const id = createdServer(event);
+  const { server: asked } = (event.body ?? {}) as { readonly server?: Fields };
   const isSingle = asked !== undefined && ["min_count", "max_count"].every((key) => Number(asked[key] ?? 1) === 1);
-  return isCreation && isSingle && place !== undefined && !PLACING.some((key) => key in asked)
-    ? { ...(body as Fields), server: { ...asked, availability_zone: place } }
-    : body;
+  const isFree = isSingle && !PLACING.some((key) => key in asked);
+  return id !== undefined && isFree ? places.get(id) : undefined;
+}
+
+/** The body with this place. */
+export function placedIn(body: unknown, place: string): unknown {
+  const { server, ...rest } = body as { readonly server: Fields };
+  return { ...rest, server: { ...server, availability_zone: place } };
+}
+
+/** The id of the server that a request has made; undefined: it has made none. */
+export function createdServer({ method, path, answer }: RecordedRequest): string | undefined {
+  const { server } = (answer ?? {}) as { readonly server?: Fields };
+  const isCreation = method === "POST" && /^\/compute\/v2(\.\d)?(\/[^/]+)?\/servers$/.test(path);
+  return isCreation && typeof server?.id === "string" ? server.id : undefined;
 }

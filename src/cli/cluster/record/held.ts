@@ -1,12 +1,17 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import { sessionWith } from "../../../cluster/local/cloud-session.js";
+import { administratorIn } from "../../../conductor/methods/recorded-caller.js";
+import type { HostSession } from "../../../conductor/port.js";
+import type { HttpClient } from "../../../runtime/http.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { HeldByProvider } from "./recording.js";
 
 const VERSION = "1.36";
 const AT_A_TIME = 16;
 
-/** What is held of every provider. */
-export async function heldNow(cloud: CloudSession): Promise<HeldByProvider> {
+/** What is held of every provider. The administrator's password need not be what it was. @param url of the cluster */
+export async function heldNow(session: HostSession, http: HttpClient, url: string): Promise<HeldByProvider> {
+  const { token } = await session.call("stand_in", { caller: administratorIn("admin") });
+  const cloud = sessionWith(http, url, token ?? "");
   const { resource_providers: providers } = (await cloud.request(
     "placement",
     "GET",

@@ -1,8 +1,9 @@
 import type { RecordedCommand, RecordedRequest } from "../../../conductor/methods/cluster.js";
 import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { firstPlaces, placedBody } from "./first-places.js";
-import { IdMap } from "./id-map.js";
+import { askableBody, knowOldPassword } from "./askable-body.js";
+import { firstPlaces, placeOf } from "./first-places.js";
+import type { IdMap } from "./id-map.js";
 import type { Recording } from "./recording.js";
 import type { ReplaySession } from "./replay-session.js";
 
@@ -19,14 +20,15 @@ export interface Replayed {
   readonly differences: readonly Difference[];
   /** Requests that were not made again, with why. */
   readonly left: readonly string[];
-  readonly ids: IdMap;
 }
 
 export interface ReplayPlace {
   readonly session: ReplaySession;
   /** Runs a command of `compute-cluster` in the cluster. @returns why it failed; undefined: it did not */
   readonly run: (words: readonly string[]) => Promise<string | undefined>;
-  readonly runtime: Pick<Runtime, "clock" | "timers">;
+  /** Learns what the recorded ids are in the cluster. */
+  readonly ids: IdMap;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
   readonly signal: AbortSignal;
 }
 
@@ -47,11 +49,13 @@ export async function playRecording(
 ): Promise<Replayed> {
   const { runtime, signal } = place;
   const began = runtime.clock.monotonic();
-  const ids = new IdMap();
   const differences: Difference[] = [];
   const left: string[] = [];
   const places = firstPlaces(events);
   for (const event of events) {
+    if ("place" in event) {
+      continue;
+    }
     const due = Math.max(0, event.at - start.at) / speed;
     const ahead = due - (runtime.clock.monotonic() - began);
     if (ahead > 0) {
@@ -59,50 +63,52 @@ export async function playRecording(
     }
     signal.throwIfAborted();
     const found =
-      "run" in event
-        ? await command(event, ids, place)
-        : await request({ ...event, body: placedBody(event, places) }, ids, place, left);
+      "run" in event ? await command(event, place) : await request(event, placeOf(event, places), place, left);
     if (found !== undefined) {
       differences.push({ at: event.at - start.at, ...found });
     }
   }
-  return { differences, left, ids };
+  return { differences, left };
 }
 
 type Found = Omit<Difference, "at"> | undefined;
 
-async function command({ run }: RecordedCommand, ids: IdMap, place: ReplayPlace): Promise<Found> {
-  const reason = await place.run(run.map((word) => ids.translate(word)));
+async function command({ run }: RecordedCommand, place: ReplayPlace): Promise<Found> {
+  const reason = await place.run(run.map((word) => place.ids.translate(word)));
   return reason === undefined
     ? undefined
     : { what: `compute-cluster ${run.join(" ")}`, expected: "done", found: reason };
 }
 
-async function request(event: RecordedRequest, ids: IdMap, place: ReplayPlace, left: string[]): Promise<Found> {
-  const { method, path, status, project, body, answer } = event;
-  const what = `${method} ${path}`;
+async function request(
+  event: RecordedRequest,
+  where: string | undefined,
+  place: ReplayPlace,
+  left: string[],
+): Promise<Found> {
+  const { method, path, status, caller, answer } = event;
+  const { session, ids } = place;
+  const { clock, timers, random } = place.runtime;
+  const what = `${method} ${path}${caller?.user.name === "admin" ? "" : ` as ${caller?.user.name ?? "nobody"}`}`;
   if (event.left !== undefined) {
     left.push(`${what}: ${event.left}`);
     return undefined;
   }
-  if (event.user !== "admin" && status === 403) {
-    left.push(`${what}: refused to ${event.user}, and everything is asked as the administrator`);
-    return undefined;
-  }
-  const { clock, timers } = place.runtime;
-  const ask = () =>
-    place.session.request(project, {
-      method: method as HttpMethod,
-      path: ids.translate(path),
-      ...(event.version === undefined ? {} : { version: ids.translate(event.version) }),
-      ...(event.contentType === undefined ? {} : { contentType: event.contentType }),
-      ...(body === undefined || body === null ? {} : { body: ids.translate(JSON.stringify(body)) }),
-    });
+  const known = await knowOldPassword(event, { session, ids, random });
+  const body = askableBody(known, where, random);
+  const asked = {
+    method: method as HttpMethod,
+    path: ids.translate(path),
+    ...(event.version === undefined ? {} : { version: ids.translate(event.version) }),
+    ...(event.contentType === undefined ? {} : { contentType: event.contentType }),
+    ...(body === undefined ? {} : { body: ids.translate(body) }),
+  };
+  const placing = where !== undefined && caller?.roles.includes("admin") === false;
   const until = clock.monotonic() + PATIENCE;
-  let found = await ask();
+  let found = await session.request(caller, asked, placing);
   while (status < 300 && TOO_EARLY.includes(found.status) && clock.monotonic() < until) {
     await timers.sleep(PAUSE, place.signal);
-    found = await ask();
+    found = await session.request(caller, asked, placing);
   }
   ids.learn(answer, jsonOf(found));
   return found.status === status ? undefined : { what, expected: String(status), found: String(found.status) };

@@ -1,7 +1,6 @@
 import { appendFile, writeFile } from "node:fs/promises";
 import { Command } from "commander";
-import { openCloudSession } from "../../../cluster/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
 import type { HostSession } from "../../../conductor/port.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
@@ -16,6 +15,7 @@ import { KeptHosts } from "../kept-hosts.js";
 import { withOperatorSession } from "../operator-session.js";
 import { FaultWatch } from "./fault-watch.js";
 import { heldNow } from "./held.js";
+import { PlaceWatch } from "./place-watch.js";
 import { RECORDING_VERSION, type RecordingEnd, type RecordingStart } from "./recording.js";
 
 /** Milliseconds between two questions for what has happened. */
@@ -27,7 +27,8 @@ export function recordCommand(): Command {
     .summary("write what a cluster is asked and what becomes of its hosts, until Ctrl-C")
     .description(
       "Writes every request of clients with its answer and its time, what compute-cluster host does, and the faults that are set. " +
-        "Passwords, tokens, private keys and user data are left out, and requests for tokens. compute-cluster replay does it again.",
+        "It says who has asked, without passwords, tokens, private keys and user data, and leaves out requests for tokens. " +
+        "compute-cluster replay does it again.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .action(async (file: string, { stateDir: given }: { readonly stateDir: string }) => {
@@ -44,7 +45,8 @@ export function recordCommand(): Command {
           await begin(file, directory, runtime);
           terminal.print(`recording ${directory.root} into ${file}; Ctrl-C ends it`);
           const { events, lost } = await follow(file, { session, faults, runtime, signal });
-          const held = await heldNow(await openCloudSession(runtime.files, runtime.http, directory));
+          const url = (await readClusterInfo(runtime.files, directory))?.url ?? "";
+          const held = await heldNow(session, runtime.http, url);
           await add(file, [{ end: runtime.clock.now(), held, lost } satisfies RecordingEnd]);
           terminal.print(`${events} events${lost === 0 ? "" : `, and ${lost} lost for want of room`}`);
         });
@@ -83,13 +85,14 @@ async function follow(
   },
 ): Promise<{ readonly events: number; readonly lost: number }> {
   const { session, faults, runtime, signal } = place;
+  const places = new PlaceWatch(session, runtime.clock);
   let count = 0;
   let missing = 0;
   for (;;) {
     const isLast = signal.aborted;
     const { events, lost, more } = await session.call("take_recorded", {});
     const all = [...events, ...(await faults.changes())];
-    await add(file, all);
+    await add(file, [...all, ...(await places.places(events))]);
     count += all.length;
     missing += lost;
     if (isLast && !more) {

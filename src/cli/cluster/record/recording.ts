@@ -1,8 +1,20 @@
 import type { RecordedEvent } from "../../../conductor/methods/cluster.js";
+import { administratorIn } from "../../../conductor/methods/recorded-caller.js";
 import type { Files } from "../../../runtime/files.js";
 
-/** The version of the file; later ones read it. */
-export const RECORDING_VERSION = 1;
+/** The version of the file; later ones read it. Until 2 it did not say as whom something was asked. */
+export const RECORDING_VERSION = 2;
+
+/** Where the scheduler has put a new server. */
+export interface RecordedPlace {
+  readonly at: number;
+  /** Its id. */
+  readonly server: string;
+  /** `zone:host` */
+  readonly place: string;
+}
+
+export type RecordingEvent = RecordedEvent | RecordedPlace;
 
 /** Amounts by resource class, of each consumer, of each provider by its name. */
 export type HeldByProvider = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, number>>>>>>;
@@ -29,7 +41,7 @@ export interface RecordingEnd {
 export interface Recording {
   readonly start: RecordingStart;
   /** In the order in which they came. */
-  readonly events: readonly RecordedEvent[];
+  readonly events: readonly RecordingEvent[];
   readonly end: RecordingEnd | undefined;
 }
 
@@ -63,7 +75,9 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
   }
   const last = rest.at(-1);
   const end = last !== undefined && "end" in last ? (last as unknown as RecordingEnd) : undefined;
-  const events = rest.filter((each) => !("end" in each)).map((each, at) => eventIn(each, `${path}:${at + 2}`));
+  const events = rest
+    .filter((each) => !("end" in each))
+    .map((each, at) => eventIn(each, start.recording === 1, `${path}:${at + 2}`));
   return { start: start as RecordingStart, events: events.toSorted((one, other) => one.at - other.at), end };
 }
 
@@ -79,14 +93,31 @@ function objectIn(text: string, where: string): Readonly<Record<string, unknown>
   throw new RecordingUnusable(`${where}: found ${text.slice(0, 40)}, expected a JSON object`);
 }
 
-function eventIn(value: Readonly<Record<string, unknown>>, where: string): RecordedEvent {
-  const { at, run, method, path, status } = value;
+function eventIn(value: Readonly<Record<string, unknown>>, isOld: boolean, where: string): RecordingEvent {
+  const { at, run, method, path, status, server, place } = value;
+  const event = isOld && method !== undefined ? ofTheFirstVersion(value) : value;
   const isCommand =
     Array.isArray(run) && ["host", "fault"].includes(String(run[0])) && run.every((word) => typeof word === "string");
   const isRequest =
-    typeof method === "string" && typeof path === "string" && path.startsWith("/") && typeof status === "number";
-  if (typeof at !== "number" || !(isCommand || isRequest)) {
+    typeof method === "string" &&
+    typeof path === "string" &&
+    path.startsWith("/") &&
+    typeof status === "number" &&
+    typeof event.caller === "object";
+  const isPlace = typeof server === "string" && typeof place === "string";
+  if (typeof at !== "number" || !(isCommand || isRequest || isPlace)) {
     throw new RecordingUnusable(`${where}: found neither a request nor a command of host or fault with its time`);
   }
-  return value as unknown as RecordedEvent;
+  return event as unknown as RecordingEvent;
+}
+
+/** It says whose a request was by name alone, and not what they might: the administrator asks, in the project that it was asked in. */
+function ofTheFirstVersion(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { user, project, status } = value;
+  const left = `it was refused to ${user}, and a recording of version 1 does not say what they might`;
+  return {
+    ...value,
+    caller: administratorIn(typeof project === "string" ? project : "admin"),
+    ...(user !== "admin" && status === 403 ? { left } : {}),
+  };
 }

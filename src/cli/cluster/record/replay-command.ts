@@ -2,18 +2,19 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
-import { openCloudSession } from "../../../cluster/local/cloud-session.js";
-import { type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { readClusterInfo, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
 import { nodeRandom } from "../../../runtime/node/node-random.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { withOperatorSession } from "../operator-session.js";
 import { clusterName, rootOf } from "../place.js";
 import { runOurs } from "../run-ours.js";
 import { heldDifferences, heldNow } from "./held.js";
-import { playRecording } from "./play-recording.js";
+import { IdMap } from "./id-map.js";
+import { playRecording, type Replayed } from "./play-recording.js";
 import { type Recording, readRecording } from "./recording.js";
 import { openReplaySession } from "./replay-session.js";
 
@@ -30,7 +31,7 @@ export function replayCommand(): Command {
     .description(
       "Starts a new cluster as the recorded one was, asks what was asked, does to hosts and faults what was done, in the same times, " +
         "and compares every status, and in the end what is held in Placement. Ids of the recorded cluster become those of the new one. " +
-        "Everything is asked as the administrator, in the project that it was asked in.",
+        "Everything is asked as who asked it, with the same roles; passwords that were left out are made up.",
     )
     .option("--speed <n>", "so many times as fast", speed, 1)
     .option("--into <cluster>", "a running cluster of this name instead of a new one", clusterName)
@@ -85,33 +86,49 @@ async function replay(
   const directory: StateDir = stateDir(rootOf(name), "/");
   const run = (words: readonly string[]) => runOurs([...words, "--state-dir", directory.root], signal);
   try {
-    const session = await openReplaySession(runtime, directory);
-    const { differences, left, ids } = await playRecording(recording, times, { session, run, runtime, signal });
-    await run(["wait", "--for", "settled"]);
-    const held = await heldNow(await openCloudSession(runtime.files, runtime.http, directory));
-    const { end } = recording;
-    const allocations = end === undefined ? null : heldDifferences(end.held, held, (id) => ids.of(id));
-    const isSame = differences.length === 0 && (allocations ?? []).length === 0;
-    if (json === true) {
-      terminal.print(JSON.stringify({ cluster: name, differences, allocations, left }, null, 2));
-    } else {
-      for (const { at, what, expected, found } of differences) {
-        terminal.print(`${(at / 1000).toFixed(1)} s ${what}: expected ${expected}, found ${found}`);
-      }
-      for (const text of allocations ?? []) {
-        terminal.print(`allocations of ${text}`);
-      }
-      for (const text of left) {
-        terminal.print(`left out: ${text}`);
-      }
-      const end =
-        allocations === null ? "; the recording was broken off, so that what is held in the end is not known" : "";
-      terminal.print(
-        `${recording.events.length} events in cluster ${name}: ${isSame ? "it went the same way" : "it went otherwise, as said above"}${end}`,
-      );
-    }
-    return isSame ? ExitCode.ok : ExitCode.failure;
+    return await withOperatorSession("replay", { runtime, directory }, async (session) => {
+      const url = (await readClusterInfo(runtime.files, directory))?.url ?? "";
+      const ids = new IdMap();
+      const made: string[] = [];
+      const asking = openReplaySession(session, { http: runtime.http, url, ids, made: (text) => made.push(text) });
+      const place = { session: asking, run, ids, runtime, signal };
+      const { differences, left } = await playRecording(recording, times, place);
+      await run(["wait", "--for", "settled"]);
+      const held = await heldNow(session, runtime.http, url);
+      const { end } = recording;
+      const allocations = end === undefined ? null : heldDifferences(end.held, held, (id) => ids.of(id));
+      const found: Outcome = { cluster: name, differences, allocations, made, left };
+      terminal.print(json === true ? JSON.stringify(found, null, 2) : outcomeText(found, recording));
+      return isSame(found) ? ExitCode.ok : ExitCode.failure;
+    });
   } finally {
     await runtime.http.close();
   }
+}
+
+interface Outcome extends Replayed {
+  readonly cluster: string;
+  /** Null: the recording does not say what was held. */
+  readonly allocations: readonly string[] | null;
+  /** What the recorded cluster had before, and was made for those who asked. */
+  readonly made: readonly string[];
+}
+
+function isSame({ differences, allocations }: Outcome): boolean {
+  return differences.length === 0 && (allocations ?? []).length === 0;
+}
+
+function outcomeText(outcome: Outcome, { events }: Recording): string {
+  const { cluster, differences, allocations, made, left } = outcome;
+  const broken = "; the recording was broken off, so that what is held in the end is not known";
+  const count = events.filter((event) => !("place" in event)).length;
+  return [
+    ...differences.map(
+      ({ at, what, expected, found }) => `${(at / 1000).toFixed(1)} s ${what}: expected ${expected}, found ${found}`,
+    ),
+    ...(allocations ?? []).map((text) => `allocations of ${text}`),
+    ...made.map((text) => `made, as it was there before the recording began: ${text}`),
+    ...left.map((text) => `left out: ${text}`),
+    `${count} events in cluster ${cluster}: ${isSame(outcome) ? "it went the same way" : "it went otherwise, as said above"}${allocations === null ? broken : ""}`,
+  ].join("\n");
 }

@@ -1,10 +1,7 @@
-import { parse } from "yaml";
-import { NoLocalCloud } from "../../../cluster/local/cloud-session.js";
-import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
-import { requestToken } from "../../../placement/access/identity-v3.js";
-import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
-import { madeOnce } from "../../../runtime/made-once.js";
-import type { Runtime } from "../../../runtime/runtime.js";
+import type { RecordedCaller, StandIn } from "../../../conductor/methods/recorded-caller.js";
+import type { HostSession } from "../../../conductor/port.js";
+import type { HttpClient, HttpMethod, HttpResponse } from "../../../runtime/http.js";
+import type { IdMap } from "./id-map.js";
 
 interface ReplayedRequest {
   readonly method: HttpMethod;
@@ -15,72 +12,68 @@ interface ReplayedRequest {
   readonly body?: string;
 }
 
-/** Asks the services of a cluster as its administrator, in any project. */
+/** Asks the services of a cluster as those have asked whom another one knew. */
 export interface ReplaySession {
-  request(project: string | null, request: ReplayedRequest): Promise<HttpResponse>;
+  /** @param caller null: nobody @param placing it says where a server is built, as administrators may */
+  request(caller: RecordedCaller | null, request: ReplayedRequest, placing?: boolean): Promise<HttpResponse>;
 }
 
-const DOMAIN = { id: "default" };
+interface ReplaySessionPlace {
+  readonly http: HttpClient;
+  /** Of the cluster. */
+  readonly url: string;
+  readonly ids: IdMap;
+  /** Is told of what the cluster did not have, and was made for those who ask. */
+  readonly made: (text: string) => void;
+}
 
-/** @throws {NoLocalCloud} nothing was ever started there; asking throws {@link HttpConnectFailure} when it is not running now */
-export async function openReplaySession(
-  { files, http }: Pick<Runtime, "files" | "http">,
-  directory: StateDir,
-): Promise<ReplaySession> {
-  const url = (await readClusterInfo(files, directory))?.url;
-  const clouds = parse((await files.readIfPresent(directory.cloudsFile)) ?? "null") as {
-    readonly clouds: { readonly devstack: { readonly auth: { readonly username: string; readonly password: string } } };
-  } | null;
-  if (url === undefined || clouds === null) {
-    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
-  }
-  const { username, password } = clouds.clouds.devstack.auth;
-  const tokens = new Map<string, () => Promise<string | undefined>>();
-  const login = async (project: string): Promise<string | undefined> => {
-    const credentials = { kind: "password", user: { name: username, domain: DOMAIN }, password } as const;
-    const scope = { kind: "project", name: project, domain: DOMAIN } as const;
-    return (await requestToken(http, `${url}/identity/v3`, credentials, scope)).token;
-  };
-  const tokenFor = (project: string): Promise<string | undefined> => {
-    const known = tokens.get(project) ?? madeOnce(() => login(project));
-    tokens.set(project, known);
-    return known();
-  };
+export function openReplaySession(
+  session: Pick<HostSession, "call">,
+  { http, url, ids, made }: ReplaySessionPlace,
+): ReplaySession {
+  const known = new Map<string, StandIn>();
 
-  /** The administrator has no role in the project yet, or it has just been made. */
-  async function admit(project: string): Promise<string | undefined> {
-    const headers = { "x-auth-token": (await tokenFor("admin")) ?? "", accept: "application/json" };
-    const read = async (path: string): Promise<Readonly<Record<string, readonly { readonly id: string }[]>>> =>
-      JSON.parse((await http.request({ method: "GET", url: `${url}/identity/v3${path}`, headers })).body);
-    const [projects, users, roles] = await Promise.all([
-      read(`/projects?name=${encodeURIComponent(project)}`),
-      read(`/users?name=${encodeURIComponent(username)}`),
-      read("/roles?name=admin"),
-    ]);
-    const [id, user, role] = [projects.projects?.[0]?.id, users.users?.[0]?.id, roles.roles?.[0]?.id];
-    if (id !== undefined && user !== undefined && role !== undefined) {
-      const path = `/projects/${id}/users/${user}/roles/${role}`;
-      await http.request({ method: "PUT", url: `${url}/identity/v3${path}`, headers });
+  async function standIn(caller: RecordedCaller, placing: boolean): Promise<StandIn> {
+    const now = JSON.parse(ids.translate(JSON.stringify(caller))) as RecordedCaller;
+    const found = await session.call("stand_in", { caller: now, placing });
+    ids.learn(caller, found.caller);
+    for (const text of found.made) {
+      made(text);
     }
-    tokens.delete(project);
-    return tokenFor(project);
+    return found;
+  }
+
+  /** Undefined: they may have none here. @param isAnother the one before is not valid any more */
+  async function tokenFor(caller: RecordedCaller, placing: boolean, isAnother: boolean): Promise<string | undefined> {
+    const key = JSON.stringify([caller, placing]);
+    const before = isAnother ? undefined : known.get(key);
+    const found = before ?? (await standIn(caller, placing));
+    known.set(key, found);
+    return found.token ?? undefined;
+  }
+
+  function ask(token: string | undefined, { method, path, version, contentType, body }: ReplayedRequest) {
+    return http.request({
+      method,
+      url: `${url}${path}`,
+      headers: {
+        ...(token === undefined ? {} : { "x-auth-token": token }),
+        accept: "application/json",
+        ...(version === undefined ? {} : versionHeader(version)),
+        ...(contentType === undefined || body === undefined ? {} : { "content-type": contentType }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
   }
 
   return {
-    request: async (project, { method, path, version, contentType, body }) => {
-      const scope = project ?? "admin";
-      const token = (await tokenFor(scope)) ?? (await admit(scope)) ?? (await tokenFor("admin")) ?? "";
-      return http.request({
-        method,
-        url: `${url}${path}`,
-        headers: {
-          "x-auth-token": token,
-          accept: "application/json",
-          ...(version === undefined ? {} : versionHeader(version)),
-          ...(contentType === undefined || body === undefined ? {} : { "content-type": contentType }),
-        },
-        ...(body === undefined ? {} : { body }),
-      });
+    request: async (caller, request, placing = false) => {
+      if (caller === null) {
+        return ask(undefined, request);
+      }
+      const answer = await ask(await tokenFor(caller, placing, false), request);
+      // A token ends with its hour, or with a change of the password.
+      return answer.status === 401 ? ask(await tokenFor(caller, placing, true), request) : answer;
     },
   };
 }

@@ -13,7 +13,8 @@ export class WaitsInVain extends Error {
 /** What the two sides of a cluster are asked by. */
 export interface Asked {
   readonly session: HostSession;
-  readonly cloud: CloudSession;
+  /** Only servers are asked for with it. */
+  readonly cloud: () => Promise<CloudSession>;
 }
 
 /** @throws {WaitsInVain} */
@@ -24,7 +25,7 @@ export async function judge(condition: Condition, { session, cloud }: Asked): Pr
     case "settled":
       return workLeft(session);
     case "server":
-      return serverMissing(condition, cloud);
+      return serverMissing(condition, await cloud());
   }
 }
 

@@ -93,7 +93,7 @@ interface Place {
   readonly directory: StateDir;
   readonly runtime: Runtime;
   /** The session of the looks before, whose token still serves. */
-  cloud: CloudSession | undefined;
+  cloud: Promise<CloudSession> | undefined;
 }
 
 /** What does not hold yet, and the exit code when it never does; undefined: everything holds. */
@@ -104,8 +104,11 @@ async function look(
   const { files, http } = place.runtime;
   try {
     const missing = await withOperatorSession("wait", place, async (session) => {
-      place.cloud ??= await openCloudSession(files, http, place.directory);
-      const asked = { session, cloud: place.cloud };
+      const cloud = (): Promise<CloudSession> => {
+        place.cloud ??= openCloudSession(files, http, place.directory);
+        return place.cloud;
+      };
+      const asked = { session, cloud };
       return Promise.all(conditions.map((condition) => judge(condition, asked)));
     });
     const texts = missing.filter((text) => text !== undefined);

@@ -1,5 +1,6 @@
 import { ConductorError } from "../../../conductor/errors.js";
 import type { CLUSTER_METHODS } from "../../../conductor/methods/cluster.js";
+import type { StandIns } from "../../identity/tokens/stand-in.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import type { HostLeases } from "../host-leases.js";
@@ -12,17 +13,19 @@ interface ClusterDeps {
   readonly leases: HostLeases;
   readonly supervisor: HostSupervisor | undefined;
   readonly recorder: RequestRecorder | undefined;
+  readonly standIns: StandIns | undefined;
 }
 
 /** Servers and moves that are named. */
 const NAMED = 10;
 
-/** The methods of `compute-cluster down`, `wait`, `snapshot restore` and `record`. */
+/** The methods of `compute-cluster down`, `wait`, `snapshot restore`, `record` and `replay`. */
 export function clusterMethods({
   store,
   leases,
   supervisor,
   recorder,
+  standIns,
 }: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
   return {
     stop_cluster: () =>
@@ -40,6 +43,13 @@ export function clusterMethods({
         return { pid: await supervisor.restore(snapshot) };
       }),
     take_recorded: async () => recorder?.take() ?? { events: [], lost: 0, more: false },
+    stand_in: ({ caller, placing }) =>
+      said(async () => {
+        if (standIns === undefined) {
+          throw new ConductorError("this control plane has no Identity");
+        }
+        return standIns.standIn(caller, placing === true);
+      }),
     cluster_work: async () => {
       // A host that is down takes its messages when it is back, which nobody has to wait for.
       const waiting = [...store.messages.countsByHost()].filter(([host]) => leases.describe(host)?.connected === true);

@@ -128,4 +128,11 @@ ${records("identity_registered_limits", "json_extract(body, '$.service_id'), jso
 ${records("identity_limits", "json_extract(body, '$.registered_limit_id'), coalesce(json_extract(body, '$.project_id'), ''), coalesce(json_extract(body, '$.domain_id'), '')")}
 `,
   },
+  {
+    version: 5,
+    name: "roles of a token",
+    sql: `
+ALTER TABLE identity_tokens ADD COLUMN more_roles TEXT NOT NULL DEFAULT '';
+`,
+  },
 ];

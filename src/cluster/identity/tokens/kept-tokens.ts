@@ -1,7 +1,7 @@
 import type { Sql } from "../../store/sql.js";
 
 const COLUMNS =
-  "digest, user_id, project_id, system, methods, audit_ids, issued_at, expires_at, domain_id, application_credential_id";
+  "digest, user_id, project_id, system, methods, audit_ids, issued_at, expires_at, domain_id, application_credential_id, more_roles";
 
 /** Tokens that are to be valid in another state of the same cluster. */
 export interface KeptTokens {

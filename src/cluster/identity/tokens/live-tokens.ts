@@ -117,11 +117,12 @@ export function scopeOf({ projectId, domainId, system }: TokenScope): GrantScope
 /** An application credential passes on some of the roles that its user still has. */
 function rolesIn(store: IdentityStore, record: TokenRecord, scope: GrantScope): readonly Role[] {
   const roles = effectiveRoles(store, record.userId, scope);
+  const more = record.moreRoles.flatMap((name) => store.roles.named(name, null) ?? []);
   if (record.applicationCredentialId === null) {
-    return roles;
+    return [...roles, ...more];
   }
   const passed = store.applicationCredentials.get(record.applicationCredentialId)?.roles ?? [];
-  return roles.filter(({ id }) => passed.includes(id));
+  return [...roles.filter(({ id }) => passed.includes(id)), ...more];
 }
 
 function credentialsOf({ record, user, domain, target, roles }: Omit<LiveToken, "credentials">): Credentials {

@@ -16,6 +16,8 @@ export interface TokenRecord extends TokenScope {
   readonly methods: readonly string[];
   /** The one that was shown instead of a password. */
   readonly applicationCredentialId: string | null;
+  /** Names of roles that it has besides those of its user. */
+  readonly moreRoles: readonly string[];
   /** The token's own, then that of the first token of the chain. */
   readonly auditIds: readonly string[];
   /** Milliseconds since the epoch. */
@@ -28,6 +30,8 @@ export interface TokenOrigin {
   /** The token that was shown: its end and its chain are kept. */
   readonly parent?: TokenRecord | undefined;
   readonly applicationCredentialId?: string;
+  /** Names of roles that it has besides those of its user. */
+  readonly moreRoles?: readonly string[];
   /** The latest end, milliseconds since the epoch. */
   readonly end?: number;
 }
@@ -43,7 +47,7 @@ export const MAX_LIVE_TOKENS = 50_000;
 
 const MAX_TOKEN_LENGTH = 512;
 const COLUMNS =
-  "user_id, project_id, domain_id, system, methods, application_credential_id, audit_ids, issued_at, expires_at";
+  "user_id, project_id, domain_id, system, methods, application_credential_id, more_roles, audit_ids, issued_at, expires_at";
 
 /** Tokens: opaque to the client, kept as digests, so that neither the file nor a backup of it lets anybody in. */
 export class TokenStore {
@@ -69,7 +73,7 @@ export class TokenStore {
     userId: string,
     scope: TokenScope,
     methods: readonly string[],
-    { parent, applicationCredentialId, end = Number.POSITIVE_INFINITY }: TokenOrigin = {},
+    { parent, applicationCredentialId, moreRoles = [], end = Number.POSITIVE_INFINITY }: TokenOrigin = {},
   ): { readonly token: string; readonly record: TokenRecord } {
     const now = this.#clock.now();
     const token = `gAAAAAB${this.#random.hex(88)}`;
@@ -80,6 +84,7 @@ export class TokenStore {
       system: scope.system,
       methods: [...new Set([...methods, ...(parent?.methods ?? [])])],
       applicationCredentialId: applicationCredentialId ?? parent?.applicationCredentialId ?? null,
+      moreRoles,
       auditIds: [this.#random.hex(11), ...(parent?.auditIds.slice(-1) ?? [])],
       issuedAt: now,
       expiresAt: parent?.expiresAt ?? Math.min(now + TOKEN_LIFETIME * 1000, end),
@@ -87,7 +92,7 @@ export class TokenStore {
     this.#sql.transaction(() => {
       this.#sql.run("DELETE FROM identity_tokens WHERE expires_at <= ?", now);
       this.#sql.run(
-        `INSERT INTO identity_tokens (digest, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO identity_tokens (digest, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         this.#digests.sha256(token),
         userId,
         record.projectId,
@@ -95,6 +100,7 @@ export class TokenStore {
         record.system ? 1 : 0,
         record.methods.join(" "),
         record.applicationCredentialId,
+        record.moreRoles.join(" "),
         record.auditIds.join(" "),
         record.issuedAt,
         record.expiresAt,
@@ -144,7 +150,7 @@ export class TokenStore {
 }
 
 function toRecord(row: SqlRow): TokenRecord {
-  const [userId, projectId, domainId, system, methods, credential, auditIds, issuedAt, expiresAt] = row;
+  const [userId, projectId, domainId, system, methods, credential, moreRoles, auditIds, issuedAt, expiresAt] = row;
   return {
     userId: String(userId),
     projectId: textOrNull(projectId),
@@ -152,6 +158,7 @@ function toRecord(row: SqlRow): TokenRecord {
     system: Number(system) === 1,
     methods: String(methods).split(" "),
     applicationCredentialId: textOrNull(credential),
+    moreRoles: String(moreRoles).split(" ").filter(Boolean),
     auditIds: String(auditIds).split(" "),
     issuedAt: Number(issuedAt),
     expiresAt: Number(expiresAt),

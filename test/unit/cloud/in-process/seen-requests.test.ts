@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { SeenRequests } from "../../../../src/cloud/in-process/seen-requests.js";
-
-const whose = (token: string) => (token === "known-token" ? { userName: "ada" } : undefined);
+import { aCaller } from "../../../fixtures/world/caller.js";
 
 function ask(seen: SeenRequests, path: string, query = ""): void {
   seen.keep({
     mount: "/compute",
     request: { method: "GET", path, query, headers: { "x-auth-token": "known-token" }, body: "secret" },
     response: { status: 200, headers: { "x-openstack-request-id": "req-1" }, body: "secret" },
+    caller: aCaller({ userName: "ada" }),
     milliseconds: 1,
   });
 }
 
 describe("the requests that a test sees", () => {
   it("are told without what is secret", () => {
-    const seen = new SeenRequests(whose);
+    const seen = new SeenRequests();
     ask(seen, "/v2.1/servers/known-token", "name=vm1&token=abc&Password=x");
     expect(seen.all).toEqual([
       {
@@ -32,7 +32,7 @@ describe("the requests that a test sees", () => {
   });
 
   it("are the last ten thousand", () => {
-    const seen = new SeenRequests(whose);
+    const seen = new SeenRequests();
     for (let count = 1; count <= 25_000; count += 1) {
       ask(seen, `/${count}`);
     }

@@ -104,7 +104,8 @@ it("what no service takes, and methods that nobody knows, make no series of thei
     onRequest,
   });
   const request = { method: "BREW", path: "/coffee", query: "", headers: {}, body: "" };
-  hear({ mount: "", request, response: { status: 404, headers: {}, body: "" }, milliseconds: null });
+  const response = { status: 404, headers: {}, body: "" };
+  hear({ mount: "", request, response, caller: undefined, milliseconds: null });
   const text = await registry.metrics();
   expect(text).toContain('compute_cluster_requests_total{service="other",method="other",code="4xx"} 1');
   expect(text).toContain("compute_cluster_tasks_running 2");

@@ -4,7 +4,7 @@ import { withoutSecrets } from "../../../../src/cluster/request-log/shown-target
 import { RequestWatch } from "../../../../src/cluster/request-log/watched-requests.js";
 import type { ServiceRequest } from "../../../../src/runtime/service.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
-import { ADMINISTRATOR } from "../../../fixtures/world/administrator.js";
+import { aCaller } from "../../../fixtures/world/caller.js";
 import { openControlPlane } from "../../../fixtures/world/control-plane.js";
 
 const TOKEN = "gAAAAA-a-token";
@@ -12,8 +12,8 @@ const TOKEN = "gAAAAA-a-token";
 function loggedBy(request: Partial<ServiceRequest>, answer: Readonly<Record<string, string>> = {}) {
   const world = new VirtualWorld();
   const { logger, clock } = world.spawn({ name: "p" });
-  const whose = (token: string) => (token === TOKEN ? ADMINISTRATOR : undefined);
-  const watch = new RequestWatch(clock, [requestLog(logger, whose)]);
+  const whose = (token: string) => (token === TOKEN ? aCaller() : undefined);
+  const watch = new RequestWatch(clock, whose, [requestLog(logger)]);
   const handler = watch.service("/compute", () => ({ status: 202, headers: answer, body: "a body" }));
   handler({ method: "GET", path: "", query: "", headers: {}, body: "", baseUrl: "", ...request });
   return world.logs.map(({ fields }) => fields);
@@ -45,6 +45,22 @@ it("who asks for a token is known by what is given, and a caller's id is taken o
   expect(line).toMatchObject({ user: "admin" });
   expect(line).not.toHaveProperty("global_request_id");
   expect(loggedBy({})[0]).toMatchObject({ user: "-", project: "-" });
+});
+
+it("who ends their own token with a request has asked it", () => {
+  const tokens = new Set([TOKEN]);
+  const asked: (string | undefined)[] = [];
+  const watch = new RequestWatch({ monotonic: () => 0 }, (token) => (tokens.has(token) ? aCaller() : undefined), [
+    ({ caller }) => void asked.push(caller?.credentials.userName),
+  ]);
+  const handler = watch.service("/identity", () => {
+    tokens.clear();
+    return { status: 204, headers: {}, body: "" };
+  });
+  const request = { method: "DELETE", path: "/v3/auth/tokens", query: "", body: "", baseUrl: "" } as const;
+  handler({ ...request, headers: { "x-auth-token": TOKEN } });
+  handler({ ...request, headers: { "x-auth-token": TOKEN } });
+  expect(asked).toEqual(["admin", undefined]);
 });
 
 it("secrets are hidden wherever they stand, and long paths are cut", () => {
@@ -81,7 +97,7 @@ it("a control plane tells of all that is asked at its doors, what it refuses and
 
 it("what no service takes is told of with what the client wrote", () => {
   const told: unknown[] = [];
-  const watch = new RequestWatch({ monotonic: () => 0 }, [(answered) => void told.push(answered)]);
+  const watch = new RequestWatch({ monotonic: () => 0 }, () => undefined, [(answered) => void told.push(answered)]);
   const answer = { status: 404, headers: {}, body: "" };
   watch.refusals(() => answer)({ status: 404, reason: "", requestId: "req-1", method: "GET", target: "/x?y=1?z" });
   watch.refusals(() => answer)({ status: 400, reason: "", requestId: "req-1" });

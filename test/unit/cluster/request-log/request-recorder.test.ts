@@ -1,21 +1,21 @@
 import { expect, it } from "vitest";
-import type { Credentials } from "../../../../src/cluster/credentials.js";
 import { RequestRecorder } from "../../../../src/cluster/request-log/request-recorder.js";
 import type { AnsweredRequest, RequestListener } from "../../../../src/cluster/request-log/watched-requests.js";
-import { withoutHiddenFields, withoutSecretFields } from "../../../../src/cluster/request-log/without-secrets.js";
+import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/cluster/request-log/without-secrets.js";
+import { administratorIn } from "../../../../src/conductor/methods/recorded-caller.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import { ADMINISTRATOR } from "../../../fixtures/world/administrator.js";
+import { aCaller } from "../../../fixtures/world/caller.js";
 
 function begin() {
   const world = createVirtualRuntime();
-  const people: Readonly<Record<string, Credentials>> = {
-    admin: ADMINISTRATOR,
-    nova: { ...ADMINISTRATOR, userName: "nova", projectName: "service" },
-  };
+  const people = new Map([
+    ["admin", aCaller()],
+    ["nova", aCaller({ userName: "nova", projectName: "service" })],
+  ]);
   const listeners: RequestListener[] = [];
   const recorder = new RequestRecorder(
     world.clock,
-    (token) => people[token],
+    ({ credentials }) => administratorIn(credentials.projectName ?? ""),
     (listener) => void listeners.push(listener),
   );
   const hear = (more: Partial<AnsweredRequest["request"]> = {}, answer = "", mount = "/compute") =>
@@ -30,6 +30,7 @@ function begin() {
         ...more,
       },
       response: { status: 200, headers: {}, body: answer },
+      caller: people.get(more.headers?.["x-auth-token"] ?? (more.headers ? "" : "admin")),
       milliseconds: 5,
     });
   return { world, recorder, hear };
@@ -44,7 +45,7 @@ it("keeps what clients ask while somebody asks for it, and forgets it when nobod
   expect(recorder.take()).toEqual({
     events: [
       expect.objectContaining({
-        user: "admin",
+        caller: administratorIn("admin"),
         path: "/compute/v2.1/servers?password=****&limit=1",
         body: null,
         answer: { servers: [] },
@@ -61,15 +62,32 @@ it("keeps what clients ask while somebody asks for it, and forgets it when nobod
   expect(recorder.take().events).toEqual([]);
 });
 
-it("leaves out services, strangers and requests for tokens, and bodies that are no JSON", () => {
+it("leaves out services and requests for tokens, and bodies that are no JSON", () => {
   const { recorder, hear } = begin();
   recorder.take();
+  const typed = (type: string) => ({ "x-auth-token": "admin", "content-type": type, "content-length": "3" });
   hear({ headers: { "x-auth-token": "nova" } });
-  hear({ headers: {} });
   hear({ path: "/v3/auth/tokens" }, "", "/identity");
   hear({}, "", "");
-  hear({ method: "PUT", headers: { "x-auth-token": "admin", "content-type": "application/octet-stream" }, body: "x" });
-  expect(recorder.take().events).toEqual([expect.objectContaining({ left: expect.any(String) })]);
+  hear({ method: "PUT", headers: typed("text/plain"), body: "x" });
+  hear({ method: "PUT", headers: typed("application/octet-stream") });
+  expect(recorder.take().events).toEqual([
+    expect.objectContaining({ left: expect.any(String) }),
+    expect.objectContaining({ bytes: 3 }),
+  ]);
+});
+
+it("keeps what is asked of Identity about a token's own, and what nobody asks who is known", () => {
+  const { recorder, hear } = begin();
+  recorder.take();
+  hear({ path: "/v3/auth/projects" }, "", "/identity");
+  hear({ headers: {} });
+  hear({ headers: { "x-auth-token": "ended" } });
+  expect(recorder.take().events).toEqual([
+    expect.objectContaining({ path: "/identity/v3/auth/projects", caller: administratorIn("admin") }),
+    expect.objectContaining({ caller: null }),
+    expect.objectContaining({ caller: null }),
+  ]);
 });
 
 it("has room for so much, in parts that a frame can carry, and counts what it had none for", () => {
@@ -93,7 +111,7 @@ it("has room for so much, in parts that a frame can carry, and counts what it ha
   expect([taken + lost, lost > 0]).toEqual([200, true]);
 });
 
-it("no text is kept that its name calls a secret, and what stands for it is not asked with", () => {
+it("no text is kept that its name calls a secret, and others stand for it when it is asked again", () => {
   const hidden = withoutSecretFields({
     server: { adminPass: "a", name: "n", user_data: "b", personality: [{ path: "/p", contents: "c" }] },
     keypair: { private_key: "d", public_key: "e" },
@@ -108,10 +126,16 @@ it("no text is kept that its name calls a secret, and what stands for it is not 
     user: { password: "****", password_expires_at: null },
     tokens: ["****"],
   });
-  expect(withoutHiddenFields(hidden)).toEqual({
-    server: { name: "n" },
-    keypair: { public_key: "e" },
-    application_credential: { roles: [{ id: "r" }] },
-    user: { password_expires_at: null },
+  expect(withMadeUpSecrets(hidden, (name) => `a ${name}`)).toEqual({
+    server: {
+      adminPass: "a adminPass",
+      name: "n",
+      user_data: "a user_data",
+      personality: [{ path: "a path", contents: "a contents" }],
+    },
+    keypair: { private_key: "a private_key", public_key: "e" },
+    application_credential: { secret: "a secret", roles: [{ id: "r" }] },
+    user: { password: "a password", password_expires_at: null },
+    tokens: ["a tokens"],
   });
 });

@@ -35,6 +35,7 @@ function openRing() {
         mount: "/compute",
         request: { method: "POST", path: "/v2.1/servers", query: "", headers: {}, body: "", ...request },
         response: { status: 202, headers: { "content-type": "application/json", ...headers }, body },
+        caller: undefined,
         milliseconds: 2.34,
       });
     }

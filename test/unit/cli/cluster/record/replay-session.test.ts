@@ -1,11 +1,65 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
+import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
 import { openReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
-import { exitCodeOf } from "../../../../../src/cli/ui/report-failure.js";
-import { stateDir } from "../../../../../src/cluster/local/state-dir.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { administratorIn, type StandIn } from "../../../../../src/conductor/methods/recorded-caller.js";
+import type { HostSession } from "../../../../../src/conductor/port.js";
+import type { HttpRequest } from "../../../../../src/runtime/http.js";
 
-test("a cluster that was never started is a wrong argument, as it is for the other commands", async () => {
-  const failure = await openReplaySession(createVirtualRuntime(), stateDir("/nowhere", "/")).catch((error) => error);
-  expect(failure).toMatchObject({ message: expect.stringContaining("/nowhere has no cluster") });
-  expect(exitCodeOf(failure)).toBe(2);
+const THEN = "00000000000000000000000000000001";
+const NOW = "0000000000000000000000000000000a";
+const ADA = { ...administratorIn("demo"), user: { ...administratorIn("demo").user, id: THEN, name: "ada" } };
+const LIST = { method: "GET", path: "/compute/v2.1/servers", version: "2.79" } as const;
+
+function open(statuses: readonly number[] = []) {
+  const stoodIn: unknown[] = [];
+  const asked: HttpRequest[] = [];
+  const made: string[] = [];
+  const ids = new IdMap();
+  const session = {
+    call: async (_method: string, { caller, placing }: { caller: typeof ADA; placing: boolean }): Promise<StandIn> => {
+      stoodIn.push([caller.user.id, placing]);
+      return {
+        token: `token-${stoodIn.length}`,
+        caller: { ...caller, user: { ...caller.user, id: NOW } },
+        made: ["user ada"],
+      };
+    },
+  } as unknown as Pick<HostSession, "call">;
+  const http = {
+    request: async (request: HttpRequest) => {
+      asked.push(request);
+      return { status: statuses[asked.length - 1] ?? 200, headers: {}, body: "" };
+    },
+    close: async () => undefined,
+  };
+  const replay = openReplaySession(session, { http, url: "http://cluster", ids, made: (text) => made.push(text) });
+  const tokens = () => asked.map(({ headers }) => headers?.["x-auth-token"]);
+  return { replay, stoodIn, asked, made, ids, tokens };
+}
+
+it("somebody has one token, and another one to say where a server goes; nobody has none", async () => {
+  const { replay, stoodIn, made, ids, tokens, asked } = open();
+  await replay.request(ADA, LIST);
+  await replay.request(ADA, LIST);
+  await replay.request(ADA, LIST, true);
+  await replay.request(null, LIST);
+  expect(tokens()).toEqual(["token-1", "token-1", "token-2", undefined]);
+  // The second time they are known by the id that they have there.
+  expect(stoodIn).toEqual([
+    [THEN, false],
+    [NOW, true],
+  ]);
+  expect(ids.of(THEN)).toBe(NOW);
+  expect(made).toEqual(["user ada", "user ada"]);
+  expect(asked[0]).toMatchObject({
+    url: "http://cluster/compute/v2.1/servers",
+    headers: { "x-openstack-nova-api-version": "2.79" },
+  });
+});
+
+it("who is not let in any more gets another token, once", async () => {
+  const { replay, tokens } = open([200, 401, 401]);
+  await replay.request(ADA, LIST);
+  expect((await replay.request(ADA, LIST)).status).toBe(401);
+  expect(tokens()).toEqual(["token-1", "token-1", "token-2"]);
 });

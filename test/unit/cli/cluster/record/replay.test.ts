@@ -1,21 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { firstPlaces, placedBody } from "../../../../../src/cli/cluster/record/first-places.js";
+import { askableBody } from "../../../../../src/cli/cluster/record/askable-body.js";
+import { firstPlaces, placedIn, placeOf } from "../../../../../src/cli/cluster/record/first-places.js";
 import { heldDifferences } from "../../../../../src/cli/cluster/record/held.js";
 import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
 import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
 import { type Recording, readRecording } from "../../../../../src/cli/cluster/record/recording.js";
 import type { ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
 import type { RecordedEvent, RecordedRequest } from "../../../../../src/conductor/methods/cluster.js";
+import { administratorIn, type RecordedCaller } from "../../../../../src/conductor/methods/recorded-caller.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 
 const OLD = "00000000-0000-4000-8000-000000000001";
 const NEW = "00000000-0000-4000-8000-00000000000a";
-const START = { recording: 1, version: "1", at: 1_000, cluster: "hosts: []" };
+const START = { recording: 2, version: "1", at: 1_000, cluster: "hosts: []" };
+
+const ADA: RecordedCaller = {
+  ...administratorIn("demo"),
+  user: { id: "a", name: "ada", domain: { id: "default", name: "Default" } },
+  roles: ["member"],
+};
 
 const asked = (more: Partial<RecordedRequest>): RecordedRequest => ({
   at: 1_000,
-  user: "admin",
-  project: "admin",
+  caller: administratorIn("admin"),
   method: "GET",
   path: "/compute/v2.1/servers",
   body: null,
@@ -68,11 +75,17 @@ it("a server is built where it was, unless the request says where", () => {
   const shown = asked({
     answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h2", "OS-EXT-AZ:availability_zone": "east" } },
   });
-  const places = firstPlaces([made, shown, asked({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h3" } } })]);
-  expect(placedBody(made, places)).toEqual({ server: { name: "vm", min_count: 1, availability_zone: "east:h2" } });
-  expect(placedBody({ ...made, body: { server: { host: "h1" } } }, places)).toEqual({ server: { host: "h1" } });
-  expect(placedBody({ ...made, body: { server: { min_count: 2 } } }, places)).toEqual({ server: { min_count: 2 } });
-  expect(placedBody(made, new Map())).toEqual(made.body);
+  const later = asked({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h3" } } });
+  const places = firstPlaces([made, shown, later]);
+  expect(placeOf(made, places)).toBe("east:h2");
+  expect(placedIn(made.body, "east:h2")).toEqual({
+    server: { name: "vm", min_count: 1, availability_zone: "east:h2" },
+  });
+  expect(placeOf({ ...made, body: { server: { host: "h1" } } }, places)).toBeUndefined();
+  expect(placeOf({ ...made, body: { server: { min_count: 2 } } }, places)).toBeUndefined();
+  expect(placeOf(made, new Map())).toBeUndefined();
+  // What the recording itself has seen counts, whatever administrators were told later.
+  expect(placeOf(made, firstPlaces([shown, { at: 1, server: OLD, place: "nova:h1" }]))).toBe("nova:h1");
 });
 
 it("what is held is compared by providers' names and what ids are now", () => {
@@ -104,8 +117,9 @@ describe("a replay", () => {
     const result = await world.runUntil(
       playRecording(recording, 2, {
         session: {
-          request: async (project, request) => {
-            done.push(`${now()} ${project} ${request.method} ${request.path} ${request.body ?? ""}`.trimEnd());
+          request: async (caller, request, placing) => {
+            const who = `${caller?.user.name ?? "nobody"}${placing === true ? "!" : ""}`;
+            done.push(`${now()} ${who} ${request.method} ${request.path} ${request.body ?? ""}`.trimEnd());
             const status = answers(request, done.length);
             return { status, headers: {}, body: JSON.stringify({ server: { id: NEW } }) };
           },
@@ -114,6 +128,7 @@ describe("a replay", () => {
           done.push(`${now()} ${words.join(" ")}`);
           return words.includes("fail") ? "ended with 1" : undefined;
         },
+        ids: new IdMap(),
         runtime: world,
         signal: new AbortController().signal,
       }),
@@ -126,14 +141,14 @@ describe("a replay", () => {
       [
         asked({ method: "POST", body: { server: {} }, status: 202, answer: { server: { id: OLD } } }),
         { at: 3_000, run: ["host", "kill", "h1"] },
-        asked({ at: 5_000, method: "DELETE", path: `/compute/v2.1/servers/${OLD}`, project: "p", status: 204 }),
+        asked({ at: 5_000, method: "DELETE", path: `/compute/v2.1/servers/${OLD}`, caller: ADA, status: 204 }),
       ],
       ({ method }) => (method === "POST" ? 202 : 204),
     );
     expect(done).toEqual([
       '0 admin POST /compute/v2.1/servers {"server":{}}',
       "1000 host kill h1",
-      `2000 p DELETE /compute/v2.1/servers/${NEW}`,
+      `2000 ada DELETE /compute/v2.1/servers/${NEW}`,
     ]);
     expect(differences).toEqual([]);
   });
@@ -150,17 +165,82 @@ describe("a replay", () => {
     ]);
   });
 
-  it("leaves out what was not kept, and says so", async () => {
-    const { done, left } = await replayed(
-      [asked({ left: "its body is no JSON, or too long" }), asked({ user: "demo", status: 403 })],
+  it("asks as who asked, also as nobody, and says who went otherwise", async () => {
+    const { done, differences } = await replayed(
+      [asked({ caller: ADA, status: 403 }), asked({ caller: null, status: 401 })],
       () => 200,
     );
+    expect(done).toEqual(["0 ada GET /compute/v2.1/servers", "0 nobody GET /compute/v2.1/servers"]);
+    expect(differences.map(({ what }) => what)).toEqual([
+      "GET /compute/v2.1/servers as ada",
+      "GET /compute/v2.1/servers as nobody",
+    ]);
+  });
+
+  it("has a tenant's server built where it was, which only administrators may ask for", async () => {
+    const made = { method: "POST", body: { server: {} }, answer: { server: { id: OLD } }, status: 202 };
+    const seen = asked({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h2" } } });
+    const { done } = await replayed([asked({ ...made, caller: ADA }), asked(made), seen], () => 202);
+    const body = '{"server":{"availability_zone":"nova:h2"}}';
+    expect(done.slice(0, 2)).toEqual([
+      `0 ada! POST /compute/v2.1/servers ${body}`,
+      `0 admin POST /compute/v2.1/servers ${body}`,
+    ]);
+  });
+
+  it("gives a user the old password first with which a password was changed", async () => {
+    const path = "/identity/v3/users/u/password";
+    const hidden = { user: { original_password: "****", password: "****" } };
+    const { done } = await replayed(
+      [
+        asked({ caller: ADA, method: "POST", path, body: hidden, status: 204 }),
+        asked({ caller: ADA, method: "POST", path, body: hidden, status: 401 }),
+      ],
+      ({ method }) => (method === "PATCH" ? 200 : 204),
+    );
+    const [set = "", change = ""] = done;
+    const [, old] = /^0 admin PATCH \/identity\/v3\/users\/u \{"user":\{"password":"(\w+)"\}\}$/.exec(set) ?? [];
+    expect(change).toContain(`"original_password":"${old}"`);
+    expect(done).toHaveLength(3);
+    expect(done.join()).not.toContain("****");
+  });
+
+  it("leaves out what was not kept, and says so", async () => {
+    const { done, left } = await replayed([asked({ left: "its body is no JSON, or too long" })], () => 200);
     expect(done).toEqual([]);
-    expect(left).toHaveLength(2);
+    expect(left).toEqual(["GET /compute/v2.1/servers: its body is no JSON, or too long"]);
+  });
+
+  it("has zeros for the bytes of an image, and something that reads as user data", () => {
+    const { random } = createVirtualRuntime();
+    const upload = asked({ method: "PUT", contentType: "application/octet-stream", bytes: 3 });
+    expect(askableBody(upload, undefined, random)).toBe("\0\0\0");
+    expect(askableBody({ ...upload, bytes: 2 ** 40 }, undefined, random)?.length).toBe(2 ** 24);
+    const body = askableBody(asked({ body: { server: { user_data: "****" } } }), undefined, random) ?? "";
+    const { server } = JSON.parse(body) as { readonly server: { readonly user_data: string } };
+    expect(Buffer.from(server.user_data, "base64").toString("base64")).toBe(server.user_data);
+    const blob = JSON.parse(askableBody(asked({ body: { blob: "****" } }), undefined, random) ?? "").blob;
+    expect(JSON.parse(blob)).toEqual({ access: expect.any(String), secret: expect.any(String) });
   });
 });
 
 describe("a recording", () => {
+  it("of version 1 is asked as the administrator, but for what others were refused", async () => {
+    const { caller: _, ...old } = asked({ status: 403 });
+    const one = { ...old, user: "demo", project: "demo" };
+    const { events } = await read(
+      JSON.stringify({ ...START, recording: 1 }),
+      JSON.stringify(one),
+      JSON.stringify({ ...one, status: 200 }),
+      '{"at":1,"run":["host","kill","h1"]}',
+      "",
+    );
+    const found = events.filter((event) => "caller" in event);
+    expect(found.map(({ caller }) => caller)).toEqual([administratorIn("demo"), administratorIn("demo")]);
+    expect(found.map(({ left }) => left !== undefined)).toEqual([true, false]);
+    await expect(read(JSON.stringify(START), JSON.stringify(one), "")).rejects.toThrow("found neither a request");
+  });
+
   async function read(...lines: string[]) {
     const { files } = createVirtualRuntime();
     await files.write("/r.jsonl", lines.join("\n"));
@@ -179,7 +259,7 @@ describe("a recording", () => {
 
   it.each([
     [["{}", ""], "/r.jsonl:1: found no beginning of a recording"],
-    [[JSON.stringify({ ...START, recording: 2, version: "9.9" }), ""], "use version 9.9 of the program"],
+    [[JSON.stringify({ ...START, recording: 3, version: "9.9" }), ""], "use version 9.9 of the program"],
     [[start, "nonsense", ""], "/r.jsonl:2: found nonsense, expected a JSON object"],
     [[start, '{"at":1,"run":["delete","ci"]}', ""], "/r.jsonl:2: found neither a request nor a command"],
     [[start, '{"at":1,"method":"GET","path":"http://elsewhere/","status":200}', ""], "/r.jsonl:2: found neither"],

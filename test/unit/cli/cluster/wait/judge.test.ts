@@ -13,12 +13,12 @@ function asked({ work = NOTHING, servers = [], states = [] }: Partial<Answers> =
   };
   return {
     session: { call: async (method: string) => answers[method] } as unknown as Asked["session"],
-    cloud: {
+    cloud: async () => ({
       request: async (_service, _method, path) => {
         paths.push(path);
         return { servers };
       },
-    },
+    }),
   };
 }
 
