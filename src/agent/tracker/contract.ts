@@ -117,13 +117,13 @@ export interface Claim {
   abort(options?: ClaimAbort): Promise<Instance>;
 }
 
-/** What is written in the same lock section as the abort (spec V20). */
 /** What an instance does from its claim on, and before. */
 export interface BegunTask {
   readonly changes: InstanceChanges;
   readonly expectedTaskState: readonly (TaskState | null)[];
 }
 
+/** What is written in the same lock section as the abort (spec V20). */
 export interface ClaimAbort {
   readonly instance?: InstanceChanges;
   /** A build and an unshelve have it; a move's claim is taken back whoever has the instance. */
