@@ -1,6 +1,7 @@
 import type { HostSession } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { ChangingFaults } from "../../faults/faults.js";
+import type { SharedAccess } from "../../placement/access/shared-access.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { Service } from "../../records/index.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -35,6 +36,8 @@ export interface AgentOptions {
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
+  /** Of all hosts of the process; default: nobody else asks for images. */
+  readonly sharedImages?: SharedAccess;
   /** The host may be given another driver than the one that it had (spec 2.4 g); default: it refuses. */
   readonly changeDriver?: boolean;
   readonly metrics?: AgentMetrics;

@@ -3,6 +3,7 @@ import type { NovaConfig } from "../../config/nova-config.js";
 import { driverFaults } from "../../faults/driver-faults.js";
 import type { ChangingFaults } from "../../faults/faults.js";
 import { imageAccess } from "../../placement/access/image-access.js";
+import type { SharedAccess } from "../../placement/access/shared-access.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";
@@ -32,6 +33,8 @@ export interface ViewOptions {
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
+  /** Of all hosts of the process; default: nobody else asks for images. */
+  readonly sharedImages?: SharedAccess;
   /** The host may be given another driver than the one that it had (spec 2.4 g); default: it refuses. */
   readonly changeDriver?: boolean;
   /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
@@ -74,7 +77,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
   const images = new GlanceClient({
     transfers: runtime.transfers,
     timers: runtime.timers,
-    access: imageAccess(config, runtime, session),
+    access: imageAccess(config, runtime, session, options.sharedImages),
     retries: config.glance.numRetries,
   });
   const { vifPluggingTimeout: timeout, vifPluggingIsFatal: fatal } = config.defaults;

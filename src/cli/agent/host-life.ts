@@ -5,7 +5,7 @@ import type { ConductorConnection, MortalSession } from "../../conductor/port.js
 import type { NovaConfig } from "../../config/nova-config.js";
 import { createFaultDoors } from "../../faults/fault-doors.js";
 import type { FaultFile } from "../../faults/fault-file.js";
-import { KnownNames } from "../../placement/known-names.js";
+import { KnownTogether } from "../../placement/known-together.js";
 import { Life } from "../../runtime/life.js";
 import { mortalRuntime } from "../../runtime/mortal-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -40,7 +40,7 @@ export interface SharedParts {
   /** What the agents say they are; undefined: what this build is. */
   readonly serviceVersion: number | undefined;
   /** By `[placement]`, which is one object for all hosts that have the same. */
-  readonly known: WeakMap<NovaConfig["placement"], KnownNames>;
+  readonly known: WeakMap<NovaConfig["placement"], KnownTogether>;
 }
 
 export interface LifeOptions {
@@ -147,7 +147,7 @@ export class HostLife implements LiveHost {
   #makeAgent(runtime: Runtime, metrics: AgentMetrics, faults: Parameters<typeof createFaultDoors>[1]): Agent {
     const { connection, outlet, strays, serviceVersion, known: knownBy } = this.#shared;
     const { config, driver } = this.#options;
-    const known = knownBy.get(config.placement) ?? new KnownNames();
+    const known = knownBy.get(config.placement) ?? new KnownTogether();
     knownBy.set(config.placement, known);
     const session = connection.host(this.host, { lease: !config.workarounds.upstreamQuirks.has("no-host-lease") });
     this.#session = session;
@@ -163,6 +163,7 @@ export class HostLife implements LiveHost {
       session,
       driver: { ...driver, create },
       placement: reportClient(config, runtime, session, metrics, known),
+      sharedImages: known.images,
       metrics,
       faults,
       ...(serviceVersion === undefined ? {} : { serviceVersion }),

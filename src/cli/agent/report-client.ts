@@ -2,27 +2,27 @@ import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Conductor } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { placementAccess } from "../../placement/access/configured-access.js";
-import { KnownNames } from "../../placement/known-names.js";
+import { KnownTogether } from "../../placement/known-together.js";
 import { ReportClient } from "../../placement/report-client.js";
 import { retryingHttp } from "../../placement/retrying-http.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /**
  * The agent's Placement client, as nova.conf has it.
- * @param known what the process has learnt of that Placement; default: nothing
+ * @param known what the process knows of that Placement; default: nothing
  */
 export function reportClient(
   config: NovaConfig,
   runtime: Runtime,
   conductor: Conductor,
   metrics: AgentMetrics,
-  known = new KnownNames(),
+  known = new KnownTogether(),
 ): ReportClient {
   const http = retryingHttp(runtime.http, runtime.timers, config.placement);
   return new ReportClient({
     http,
-    access: placementAccess(config, { ...runtime, http }, conductor),
-    known,
+    access: placementAccess(config, { ...runtime, http }, conductor, known.placement),
+    known: known.names,
     config: {
       associationRefresh: config.compute.resourceProviderAssociationRefresh,
       timeout: config.placement.timeout * 1000,

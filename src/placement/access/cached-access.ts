@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Credentials, PlacementAccess } from "./placement-access.js";
 
 /** Tokens are renewed this long before they expire, so that none runs out on its way. */
-const EXPIRES_SOON = 30_000;
+export const EXPIRES_SOON = 30_000;
 
 export interface Lease extends Credentials {
   /** Milliseconds since the epoch. */
@@ -13,12 +13,16 @@ export interface Lease extends Credentials {
 export class CachedAccess implements PlacementAccess {
   readonly #clock: Clock;
   readonly #obtain: () => Promise<Lease>;
+  readonly #refused: (token: string | undefined) => void;
+  #token: string | undefined;
   #lease: Promise<Lease> | undefined;
   #expiresAt = 0;
 
-  constructor(clock: Clock, obtain: () => Promise<Lease>) {
+  /** @param refused hears of each token that is taken no more */
+  constructor(clock: Clock, obtain: () => Promise<Lease>, refused: (token: string | undefined) => void = () => {}) {
     this.#clock = clock;
     this.#obtain = obtain;
+    this.#refused = refused;
   }
 
   async credentials(): Promise<Credentials> {
@@ -27,7 +31,9 @@ export class CachedAccess implements PlacementAccess {
       this.#lease = lease;
       this.#expiresAt = Number.POSITIVE_INFINITY;
       try {
-        this.#expiresAt = (await lease).expiresAt;
+        const { expiresAt, headers } = await lease;
+        this.#expiresAt = expiresAt;
+        this.#token = headers["x-auth-token"];
       } catch (error) {
         if (this.#lease === lease) {
           this.#lease = undefined;
@@ -39,6 +45,7 @@ export class CachedAccess implements PlacementAccess {
   }
 
   expire(): void {
+    this.#refused(this.#token);
     this.#lease = undefined;
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import { ConnectFailure } from "../errors.js";
 import { CachedAccess } from "./cached-access.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
+import { SharedAccess, type ToldAccess } from "./shared-access.js";
 
 /**
  * The access of agents without a `[placement]` section of their own: the conductor's `placement_access` gives endpoint
@@ -9,12 +10,14 @@ import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.j
  */
 export function createConductorAccess(options: {
   readonly clock: Clock;
-  /** `expiresAt` in milliseconds since the epoch. */
-  readonly ask: () => Promise<{ readonly endpoint: string; readonly token: string; readonly expiresAt: number }>;
+  readonly ask: () => Promise<ToldAccess>;
+  /** Of all hosts of the process that ask the same; default: nobody else asks. */
+  readonly shared?: SharedAccess;
 }): PlacementAccess {
-  return new CachedAccess(options.clock, async () => {
+  const { clock, ask, shared = new SharedAccess() } = options;
+  const obtain = async () => {
     try {
-      const { endpoint, token, expiresAt } = await options.ask();
+      const { endpoint, token, expiresAt } = await shared.get(clock, ask);
       return { endpoint: withoutTrailingSlash(endpoint), headers: { "x-auth-token": token }, expiresAt };
     } catch (error) {
       throw new ConnectFailure(
@@ -23,5 +26,6 @@ export function createConductorAccess(options: {
         { cause: error },
       );
     }
-  });
+  };
+  return new CachedAccess(clock, obtain, (token) => shared.refused(token));
 }

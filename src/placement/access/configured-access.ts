@@ -8,6 +8,7 @@ import { createFixedAccess } from "./fixed-access.js";
 import type { DomainReference, Scope, UserReference } from "./identity-v3.js";
 import { createKeystoneAccess, type KeystoneOptions } from "./keystone-access.js";
 import type { PlacementAccess } from "./placement-access.js";
+import { SharedAccess } from "./shared-access.js";
 
 /**
  * How this agent gets at Placement, from `[placement]`: as keystoneauth's options say, or by asking the conductor.
@@ -17,10 +18,11 @@ export function placementAccess(
   config: NovaConfig,
   runtime: Pick<Runtime, "http" | "clock">,
   conductor: Conductor,
+  shared = new SharedAccess(),
 ): PlacementAccess {
   return (
     configuredPlacementAccess(config, runtime) ??
-    createConductorAccess({ clock: runtime.clock, ask: () => conductor.call("placement_access", {}) })
+    createConductorAccess({ clock: runtime.clock, ask: () => conductor.call("placement_access", {}), shared })
   );
 }
 

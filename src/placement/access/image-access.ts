@@ -5,6 +5,7 @@ import { EndpointNotFound } from "../errors.js";
 import { CachedAccess } from "./cached-access.js";
 import { type ConfiguredService, configuredAccess } from "./configured-access.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
+import { SharedAccess } from "./shared-access.js";
 
 /**
  * How this agent gets at the Image service: where `[glance]` says or Identity's catalog, with the credentials of `[placement]`; or
@@ -14,6 +15,7 @@ export function imageAccess(
   config: NovaConfig,
   runtime: Pick<Runtime, "http" | "clock">,
   conductor: Pick<Conductor, "call">,
+  shared = new SharedAccess(),
 ): PlacementAccess {
   const { endpointOverride, apiServers, validInterfaces, regionName } = config.glance;
   const given = endpointOverride ?? apiServers[0];
@@ -24,22 +26,22 @@ export function imageAccess(
     ...(regionName === null ? {} : { regionName }),
     ...(given === undefined ? {} : { endpoint: given }),
   };
+  const obtain = async () => {
+    try {
+      const ask = () => conductor.call("image_access", {});
+      const { endpoint, token, expiresAt } = await shared.get(runtime.clock, ask);
+      const url = withoutTrailingSlash(given ?? endpoint);
+      return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
+    } catch (error) {
+      throw new EndpointNotFound(
+        "the conductor names no Image service; set [placement] auth_type and [glance]",
+        undefined,
+        { cause: error },
+      );
+    }
+  };
   return (
     configuredAccess(config, runtime, service) ??
-    new CachedAccess(runtime.clock, async () => {
-      try {
-        const { endpoint, token, expiresAt } = await conductor.call("image_access", {});
-        const url = withoutTrailingSlash(given ?? endpoint);
-        return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
-      } catch (error) {
-        throw new EndpointNotFound(
-          "the conductor names no Image service; set [placement] auth_type and [glance]",
-          undefined,
-          {
-            cause: error,
-          },
-        );
-      }
-    })
+    new CachedAccess(runtime.clock, obtain, (token) => shared.refused(token))
   );
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createConductorAccess } from "../../../src/placement/access/conductor-access.js";
 import { createFixedAccess } from "../../../src/placement/access/fixed-access.js";
 import { createKeystoneAccess, type KeystoneOptions } from "../../../src/placement/access/keystone-access.js";
+import { SharedAccess } from "../../../src/placement/access/shared-access.js";
 import { PlacementHttp, type PlacementRequestEvent } from "../../../src/placement/placement-http.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
 
@@ -186,6 +187,42 @@ describe("placement_access of the conductor", () => {
     expect(await access.credentials()).toMatchObject({ endpoint: "http://127.0.0.1:8780/placement" });
     await access.credentials();
     expect(asked).toBe(2);
+  });
+
+  it("what one host was told is as good for the next, until it expires or is refused", async () => {
+    const shared = new SharedAccess();
+    const asked: string[] = [];
+    let now = NOW;
+    const of = (host: string) =>
+      createConductorAccess({
+        clock: { now: () => now, monotonic: () => 0 },
+        shared,
+        ask: async () => {
+          asked.push(host);
+          return { endpoint: "http://p", token: `token ${asked.length}`, expiresAt: now + HOUR };
+        },
+      });
+    const tokenOf = async (access: ReturnType<typeof of>) => (await access.credentials()).headers["x-auth-token"];
+    const [one, other, third] = [of("one"), of("other"), of("third")] as const;
+    expect([await tokenOf(one), await tokenOf(other), await tokenOf(one)]).toEqual(["token 1", "token 1", "token 1"]);
+    other.expire();
+    expect([await tokenOf(other), await tokenOf(third)]).toEqual(["token 2", "token 2"]);
+    // It hears late that the first token was refused: the second is good.
+    one.expire();
+    expect([await tokenOf(one), await tokenOf(third)]).toEqual(["token 2", "token 2"]);
+    now += HOUR - 20_000;
+    expect([await tokenOf(third), await tokenOf(one)]).toEqual(["token 3", "token 3"]);
+    expect(asked).toEqual(["one", "other", "third"]);
+  });
+
+  it("a host that is killed while it asks keeps no other from asking", async () => {
+    const shared = new SharedAccess();
+    const clock = { now: () => NOW, monotonic: () => 0 };
+    const dead = createConductorAccess({ clock, shared, ask: () => new Promise(() => undefined) });
+    void dead.credentials();
+    const told = { endpoint: "http://p", token: "t", expiresAt: NOW + HOUR };
+    const next = createConductorAccess({ clock, shared, ask: async () => told });
+    expect(await next.credentials()).toMatchObject({ headers: { "x-auth-token": "t" } });
   });
 });
 
