@@ -4,8 +4,11 @@ import { TaskQueue } from "../../runtime/queue.js";
 import type { Timers } from "../../runtime/timers.js";
 import { type HostStanding, type LiveHost, PooledHost } from "./pooled-host.js";
 
-/** Hosts that start at a time: with more, what each asks of the control plane would be answered too late for all. */
-const STARTING = 256;
+/**
+ * Hosts that start at a time: with more, what each asks of the control plane would be answered too late for all, and what they have under
+ * way would be kept by the collector as if it were to last.
+ */
+const STARTING = 64;
 /** Milliseconds after which one that still starts no longer keeps others from it: its driver may hang. */
 const TURN = 2_000;
 
