@@ -2,9 +2,7 @@ import type { Clock, Files, Logger } from "../../src/virt/index.js";
 import { DOMAIN_STATES, type Domain, type DomainState, UUID } from "./domain.js";
 import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
 import type { HypervisorFolder } from "./hypervisor.js";
-
-/** What changed so shortly (in ms) before it was looked at may change again without a new time stamp. */
-export const TIME_STAMP_STEP = 2_000;
+import { TIME_STAMP_STEP } from "./stamp.js";
 
 interface Parsed {
   readonly modified: number;

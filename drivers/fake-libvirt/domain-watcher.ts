@@ -8,8 +8,9 @@ import type {
   Timers,
 } from "../../src/virt/index.js";
 import { type DomainState, UUID } from "./domain.js";
-import { type DomainStore, TIME_STAMP_STEP } from "./domain-store.js";
+import type { DomainStore } from "./domain-store.js";
 import type { HypervisorFolder } from "./hypervisor.js";
+import { Stamp } from "./stamp.js";
 
 /** Milliseconds after a look before the next: each reads the states of all guests. */
 const PAUSE = 100;
@@ -44,9 +45,8 @@ export class DomainWatcher {
   #wanted: ReadonlySet<string> | "all" | undefined;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
-  /** The state of the folders when they were last asked for it. */
-  #stamps: readonly number[] = [];
-  #stampedAt = 0;
+  /** Of the folders. */
+  readonly #stamps = [new Stamp(), new Stamp()];
 
   /** @param stopDelay milliseconds that news of a stop is held back. */
   constructor(folder: HypervisorFolder, store: DomainStore, stopDelay: number, doors: DomainWatcherDoors) {
@@ -88,15 +88,10 @@ export class DomainWatcher {
 
   /** Whether the folders may have changed since they were last asked for. */
   async #isStampedAnew(): Promise<boolean> {
-    const now = this.#doors.clock.now();
-    const stats = await Promise.all(this.#folders.map((path) => this.#doors.files.stat(path)));
-    const stamps = stats.map((stat) => stat?.modified ?? Number.NaN);
-    const seen = stamps.every(
-      (stamp, index) => stamp === this.#stamps[index] && this.#stampedAt - stamp > TIME_STAMP_STEP,
+    const unchanged = await Promise.all(
+      this.#folders.map((path, index) => this.#stamps[index]?.isUnchanged(path, this.#doors)),
     );
-    this.#stamps = stamps;
-    this.#stampedAt = now;
-    return !seen;
+    return !unchanged.every((each) => each === true);
   }
 
   /** Looks for news soon. @param names of files that changed; left out: all guests are looked at */

@@ -1,6 +1,7 @@
 import { type DriverContext, InvalidConfiguration, VirtDriverNotReady } from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
 import { type HypervisorFolder, openHypervisor, readIdentity } from "./hypervisor.js";
+import { Stamp } from "./stamp.js";
 
 /** The one node of a hypervisor, whose name the hypervisor keeps from the first time that it is used. */
 export class OwnNode {
@@ -10,6 +11,8 @@ export class OwnNode {
   /** Read once; undefined until the driver is connected. */
   #name: string | undefined;
   #warnedOf: string | undefined;
+  /** Of the identity, which each pass looks at and nobody changes. */
+  readonly #stamp = new Stamp();
 
   constructor(folder: HypervisorFolder, config: FakeLibvirtConfig, context: DriverContext) {
     this.#folder = folder;
@@ -54,6 +57,9 @@ export class OwnNode {
   }
 
   async warnOfRename(): Promise<void> {
+    if (await this.#stamp.isUnchanged(this.#folder.identityFile, this.#context)) {
+      return;
+    }
     const stored = (await readIdentity(this.#folder, this.#context.files))?.hostname;
     if (stored === this.#name || stored === this.#warnedOf) {
       return;

@@ -51,6 +51,40 @@ test("a steady pass reads no XML; a changed file is read once, also when its tim
   await host.cleanupHost();
 });
 
+test("a steady pass does not read who the hypervisor is; a new name is told in the next", async () => {
+  const runtime = createVirtualRuntime();
+  const reads: string[] = [];
+  const counting: Files = new Proxy(runtime.files, {
+    get: (files, name: keyof Files) => {
+      if (name !== "readIfPresent") {
+        return files[name].bind(files);
+      }
+      return (path: string) => {
+        reads.push(basename(path));
+        return files.readIfPresent(path);
+      };
+    },
+  });
+  const config = { connectionUri: "fake-libvirt:///h" };
+  const host = await createDriverHost(definition, contextOf(runtime, { config, files: counting }));
+  await host.initHost();
+  const pass = async () => {
+    await runtime.advance(10_000);
+    reads.length = 0;
+    await host.getAvailableResource("devstack1");
+    return reads;
+  };
+  expect(await pass()).toEqual(["hypervisor.json"]);
+  expect(await pass()).toEqual([]);
+  const renamed = (await runtime.files.read("/h/hypervisor.json")).replace("devstack1", "renamed");
+  await runtime.files.write("/h/hypervisor.json", renamed);
+  expect(await pass()).toEqual(["hypervisor.json"]);
+  expect(runtime.logs.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/the hypervisor is renamed now, but it was devstack1/),
+  );
+  await host.cleanupHost();
+});
+
 test("the driver looks only at the guest that changed, however many there are", async () => {
   const runtime = createVirtualRuntime();
   const looked = new Set<string>();
