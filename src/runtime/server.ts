@@ -6,7 +6,7 @@ import type { Socket } from "./socket.js";
 export interface Servers {
   /** @throws {AddressInUse} the port is taken. @throws {AddressUnusable} */
   listen(options: ListenOptions): Promise<Listener>;
-  /** Calls `action` once, when every request that has arrived by now is with its service. */
+  /** Calls `action` once, when every request that has arrived by now and changes something is with its service. */
   afterArrivals(action: () => void): void;
 }
 

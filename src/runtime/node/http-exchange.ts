@@ -8,7 +8,7 @@ import { BYTES, type ServiceHandler, type ServiceResponse } from "../service.js"
 import type { Bytes } from "../transfers.js";
 import { dropRest, endWhenIdle, sendBytes } from "./byte-bodies.js";
 import { flattenHeaders } from "./flatten-headers.js";
-import { ReadTurns } from "./read-turns.js";
+import type { ReadTurns } from "./read-turns.js";
 import { sendPieces } from "./text-pieces.js";
 
 /** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
@@ -32,7 +32,7 @@ export class HttpExchange {
   readonly #requestTimeout: number;
   readonly #refuse: Refuse;
   readonly #logger: Logger;
-  readonly #reads = new ReadTurns();
+  readonly #reads: ReadTurns;
   #draining = false;
 
   constructor(
@@ -40,7 +40,9 @@ export class HttpExchange {
     { bodyBytes, requestTimeout }: Pick<ListenLimits, "bodyBytes" | "requestTimeout">,
     refuse: Refuse,
     logger: Logger,
+    reads: ReadTurns,
   ) {
+    this.#reads = reads;
     this.#mounts = new Mounts(services);
     this.#bodyBytes = bodyBytes;
     this.#requestTimeout = requestTimeout;

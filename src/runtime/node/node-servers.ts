@@ -19,26 +19,27 @@ import { flattenHeaders } from "./flatten-headers.js";
 import { HttpExchange, originOf } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
 import { onlyTls } from "./only-tls.js";
+import { ReadTurns } from "./read-turns.js";
 
 /** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */
 const KEEP_ALIVE = 65_000;
 
 export class NodeServers implements Servers {
   readonly #logger: Logger;
+  readonly #reads = new ReadTurns();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   async listen(options: ListenOptions): Promise<Listener> {
-    const listener = new NodeListener(options, this.#logger);
+    const listener = new NodeListener(options, this.#logger, this.#reads);
     await listener.open();
     return listener;
   }
 
   afterArrivals(action: () => void): void {
-    // Node hands out all that the system has for its sockets before it comes to these.
-    setImmediate(action);
+    this.#reads.goAhead(action);
   }
 }
 
@@ -53,16 +54,18 @@ class NodeListener implements Listener {
   readonly #sockets: WebSocketServer;
   readonly #exchange: HttpExchange;
   readonly #logger: Logger;
+  readonly #reads: ReadTurns;
   #port = 0;
 
-  constructor(options: ListenOptions, logger: Logger) {
+  constructor(options: ListenOptions, logger: Logger, reads: ReadTurns) {
     const limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
     this.address = options.address ?? "127.0.0.1";
     this.#wantedPort = options.port;
     this.#acceptors = options.sockets ?? {};
     this.#logger = logger;
+    this.#reads = reads;
     const { refuse = plainRefusal } = options;
-    this.#exchange = new HttpExchange(options.services, limits, refuse, logger);
+    this.#exchange = new HttpExchange(options.services, limits, refuse, logger, reads);
     // Node looks for slow clients only once in this interval.
     const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
     const settings = {
@@ -160,7 +163,7 @@ class NodeListener implements Listener {
     let opened = false;
     this.#sockets.handleUpgrade(request, connection, head, (ws) => {
       opened = true;
-      socket.attach(ws, connection);
+      socket.attach(ws, { stream: connection, turns: this.#reads });
     });
     // ws calls back at once, or has answered a malformed handshake itself.
     if (!opened) {

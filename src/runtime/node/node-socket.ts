@@ -3,13 +3,20 @@ import type { WebSocket } from "ws";
 import type { Logger } from "../logger.js";
 import type { Socket } from "../socket.js";
 import { closingReason, SocketInbox } from "../socket-inbox.js";
+import type { ReadTurns } from "./read-turns.js";
+
+/** What carries a WebSocket, and when what it holds is handed to the system. */
+interface Carrier {
+  readonly stream: Pick<Writable, "cork" | "uncork">;
+  readonly turns: Pick<ReadTurns, "goAhead">;
+}
 
 /** A WebSocket of ws. May exist before its connection is accepted; what is sent until then waits. */
 export class NodeSocket implements Socket {
   readonly #logger: Logger;
   readonly #inbox = new SocketInbox();
   #ws: WebSocket | undefined;
-  #stream: Pick<Writable, "cork" | "uncork"> | undefined;
+  #carrier: Carrier | undefined;
   #held = false;
   #early: ((ws: WebSocket) => void)[] = [];
   #dead = false;
@@ -21,12 +28,12 @@ export class NodeSocket implements Socket {
 
   /**
    * The connection is open.
-   * @param stream what carries it: frames that are sent in one turn of the event loop are handed to the system together, since to
-   *   hand something over costs more than to make it. Absent: each goes at once.
+   * @param carrier frames that are sent in one turn of the event loop are handed to the system together, since to hand something
+   *   over costs more than to make it, and before the turn's reads. Absent: each goes at once.
    */
-  attach(ws: WebSocket, stream?: Pick<Writable, "cork" | "uncork">): void {
+  attach(ws: WebSocket, carrier?: Carrier): void {
     this.#ws = ws;
-    this.#stream = stream;
+    this.#carrier = carrier;
     ws.on("message", (data, isBinary) => {
       if (isBinary) {
         ws.close(1003, "only text frames are taken");
@@ -67,13 +74,13 @@ export class NodeSocket implements Socket {
 
   /** Until all that is ready to run has had its turn. */
   #hold(): void {
-    const stream = this.#stream;
-    if (stream !== undefined && !this.#held) {
+    const carrier = this.#carrier;
+    if (carrier !== undefined && !this.#held) {
       this.#held = true;
-      stream.cork();
-      setImmediate(() => {
+      carrier.stream.cork();
+      carrier.turns.goAhead(() => {
         this.#held = false;
-        stream.uncork();
+        carrier.stream.uncork();
       });
     }
   }

@@ -1,5 +1,5 @@
 /** Milliseconds of reads in one turn of the event loop. */
-const SLICE = 0.25;
+const SLICE = 0.1;
 
 /**
  * Begins reads behind all else that a turn of the event loop has brought, and for a slice of it; those that are left wait for the next
@@ -7,6 +7,7 @@ const SLICE = 0.25;
  * changes something, goes before the reads that came with it, and waits for no more than a slice and a read of those before.
  */
 export class ReadTurns {
+  #ahead: (() => void)[] = [];
   readonly #waiting: (() => void)[] = [];
   #isTurnDue = false;
   /** When the turn's first read began. */
@@ -14,6 +15,16 @@ export class ReadTurns {
 
   begin(read: () => void): void {
     this.#waiting.push(read);
+    this.#comeBack();
+  }
+
+  /** Calls `action`, which does not throw, when the system's arrivals of this turn are handed out, and before the next read begins. */
+  goAhead(action: () => void): void {
+    this.#ahead.push(action);
+    this.#comeBack();
+  }
+
+  #comeBack(): void {
     if (!this.#isTurnDue) {
       this.#isTurnDue = true;
       setImmediate(this.#turn);
@@ -22,16 +33,18 @@ export class ReadTurns {
 
   /** Each turn begins one at least, however little of its time is left by then. */
   readonly #turn = (): void => {
+    this.#isTurnDue = false;
+    this.#letAhead();
     const read = this.#waiting.shift();
-    this.#isTurnDue = read !== undefined;
     if (read !== undefined) {
       this.#since = performance.now();
-      setImmediate(this.#turn);
+      this.#comeBack();
       this.#run(read);
     }
   };
 
   readonly #next = (): void => {
+    this.#letAhead();
     const read = performance.now() - this.#since < SLICE ? this.#waiting.shift() : undefined;
     if (read !== undefined) {
       this.#run(read);
@@ -42,5 +55,13 @@ export class ReadTurns {
     read();
     // Behind all that the read does without waiting for anything, which counts.
     queueMicrotask(() => process.nextTick(this.#next));
+  }
+
+  #letAhead(): void {
+    const actions = this.#ahead;
+    this.#ahead = [];
+    for (const action of actions) {
+      action();
+    }
   }
 }

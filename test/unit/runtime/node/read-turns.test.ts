@@ -3,9 +3,21 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { ReadTurns } from "../../../../src/runtime/node/read-turns.js";
+import type { Socket } from "../../../../src/runtime/socket.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** So many connections. The server has taken each when it has answered on it. */
+async function connected(port: number, count: number) {
+  const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1"));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  for (const socket of sockets) {
+    socket.write("POST /first HTTP/1.1\r\nhost: x\r\n\r\n");
+  }
+  await Promise.all(sockets.map((socket) => once(socket, "data")));
+  return sockets;
+}
 
 /** Takes more than a turn has for reads. */
 function work(): void {
@@ -62,6 +74,61 @@ test("a read that waits for something leaves the next its turn", async () => {
   expect(begun).toEqual([1, 2, 3]);
 });
 
+test("what goes ahead does so before the reads that wait already, and before those of the same slice", async () => {
+  const reads = new ReadTurns();
+  const order: string[] = [];
+  reads.begin(() => {
+    order.push("first read");
+    reads.goAhead(() => order.push("of the slice"));
+  });
+  reads.begin(() => order.push("second read"));
+  reads.goAhead(() => order.push("ahead"));
+  while (order.length < 4) {
+    await turn();
+  }
+  expect(order).toEqual(["ahead", "first read", "of the slice", "second read"]);
+});
+
+test("an agent's message is answered before the reads that have come with it begin", async () => {
+  const { servers, sockets } = createNodeRuntime({ logger: createVirtualRuntime().logger });
+  let agent: Socket | undefined;
+  const seen: { readonly answered: boolean; readonly leftToSend: number }[] = [];
+  let answered = false;
+  const listener = await servers.listen({
+    port: 0,
+    services: {
+      "": ({ method }) => {
+        if (method === "GET") {
+          seen.push({ answered, leftToSend: agent?.bufferedBytes ?? -1 });
+          work();
+        }
+        return { status: 200, headers: {}, body: "" };
+      },
+    },
+    sockets: {
+      "/agents": (socket) => {
+        agent = socket;
+        socket.onMessage((text) => {
+          answered = text === "message";
+          socket.send("answer");
+        });
+        return undefined;
+      },
+    },
+  });
+  const connection = await sockets.connect(`${listener.url.replace("http", "ws")}/agents`);
+  const clients = await connected(listener.port, 30);
+  for (const client of clients) {
+    client.write("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+  }
+  connection.send("message");
+  await Promise.all(clients.map((client) => once(client.resume(), "close")));
+  connection.terminate();
+  await listener.close(0);
+  expect(seen).toHaveLength(30);
+  expect(seen).toEqual(seen.map(() => ({ answered: true, leftToSend: 0 })));
+});
+
 test("what changes something goes before the reads that came before it", async () => {
   const order: string[] = [];
   const { servers } = createNodeRuntime({ logger: createVirtualRuntime().logger });
@@ -75,13 +142,7 @@ test("what changes something goes before the reads that came before it", async (
       },
     },
   });
-  const sockets = Array.from({ length: 9 }, () => connect(listener.port, "127.0.0.1"));
-  await Promise.all(sockets.map((socket) => once(socket, "connect")));
-  // The server has taken each connection when it has answered on it.
-  for (const socket of sockets) {
-    socket.write("POST /first HTTP/1.1\r\nhost: x\r\n\r\n");
-  }
-  await Promise.all(sockets.map((socket) => once(socket, "data")));
+  const sockets = await connected(listener.port, 9);
   order.length = 0;
   // All are there before the server looks: it is in this process.
   for (const [index, socket] of sockets.entries()) {
