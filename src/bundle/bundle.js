@@ -21,6 +21,17 @@ function importByLoader(code, id) {
   return id.includes("/node_modules/") ? null : code.replace(/\bimport\((?!["'])/g, "importModule(");
 }
 
+/**
+ * The same code in ASCII. V8 keeps the text of a module as long as the process runs, in two bytes a character if a single one of them
+ * needs that.
+ */
+function inAscii(code) {
+  if (/\\[^\0-\x7f]/.test(code)) {
+    throw new Error("the bundle has a backslash before a character that is not ASCII, which no escape can stand for");
+  }
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 const bundle = await rolldown({
   input: {
     ...Object.fromEntries(PROGRAMS.map((name) => [name, `dist/src/cli/${name}.js`])),
@@ -32,8 +43,15 @@ const bundle = await rolldown({
   plugins: [{ name: "import-module", transform: importByLoader }],
   logLevel: "warn",
 });
-const { output } = await bundle.generate({ format: "cjs", entryFileNames: "[name].js", chunkFileNames: "[name].js" });
+const { output: generated } = await bundle.generate({
+  format: "cjs",
+  entryFileNames: "[name].js",
+  chunkFileNames: "[name].js",
+  // Of those that stay there are few: what the licences of others ask for.
+  comments: { legal: true, annotation: false, jsdoc: false },
+});
 await bundle.close();
+const output = generated.map(({ fileName, code }) => ({ fileName, code: inAscii(code) }));
 
 const loader = readFileSync(new URL("load.cjs", import.meta.url), "utf8");
 const hash = createHash("sha256").update(loader).update(LIBRARY);

@@ -22,7 +22,7 @@ function load(file) {
   }
   const path = join(__dirname, file);
   const compiled = compiledOf(file);
-  const script = new Script(`(function (${PARAMETERS}) { "use strict"; ${readFileSync(path, "utf8")}\n})`, {
+  const script = new Script(`(function (${PARAMETERS}) { "use strict"; ${readFileSync(path, "latin1")}\n})`, {
     // What was compiled keeps the name that it was compiled by: not the path on the machine that built it.
     filename: `compute-agent/${file}`,
     cachedData: existsSync(compiled) ? readFileSync(compiled) : undefined,
