@@ -71,19 +71,23 @@ const FLAVOR_API_NAMES = {
 type SizedField = keyof typeof FLAVOR_API_NAMES;
 type SizeName = (typeof FLAVOR_API_NAMES)[SizedField];
 
+const SIZES = Object.entries(FLAVOR_API_NAMES) as readonly (readonly [SizedField, SizeName])[];
+
 /** What a flavor gives a server, in the fields of the record. */
 export type FlavorSizes = Pick<Flavor, SizedField>;
 
 /** The sizes as a server of the Compute API shows them. */
 export function sizesForApi(flavor: FlavorSizes): Readonly<Record<SizeName, number>> {
-  const entries = Object.entries(FLAVOR_API_NAMES).map(([field, name]) => [name, flavor[field as SizedField]]);
-  return Object.fromEntries(entries) as ReturnType<typeof sizesForApi>;
+  const sizes: Partial<Record<SizeName, number>> = {};
+  for (const [field, name] of SIZES) {
+    sizes[name] = flavor[field];
+  }
+  return sizes as Record<SizeName, number>;
 }
 
 /** @param read gives the number that the Compute API shows under a name. */
 export function sizesFromApi(read: (name: SizeName) => number): FlavorSizes {
-  const entries = Object.entries(FLAVOR_API_NAMES).map(([field, name]) => [field, read(name)]);
-  return Object.fromEntries(entries) as FlavorSizes;
+  return Object.fromEntries(SIZES.map(([field, name]) => [field, read(name)])) as unknown as FlavorSizes;
 }
 
 /** What decides the local disks of a server: its root disk, its ephemeral disk and its swap disk. */

@@ -12,17 +12,19 @@ export interface Route {
 
 /** Finds services by path prefix, the longest first. A prefix matches whole path segments only. */
 export class Mounts {
-  readonly #services: readonly (readonly [mount: string, handler: ServiceHandler])[];
+  readonly #services: readonly { readonly mount: string; readonly below: string; readonly handler: ServiceHandler }[];
 
   constructor(services: Readonly<Record<string, ServiceHandler>>) {
-    this.#services = Object.entries(services).sort(([left], [right]) => right.length - left.length);
+    this.#services = Object.entries(services)
+      .map(([mount, handler]) => ({ mount, below: `${mount}/`, handler }))
+      .sort((left, right) => right.mount.length - left.mount.length);
   }
 
   /** @param target the request target as the client sent it, origin form or absolute form. */
   match(target: string): Route | undefined {
     const { path, query } = splitTarget(target);
-    for (const [mount, handler] of this.#services) {
-      if (path === mount || path.startsWith(`${mount}/`) || mount === "") {
+    for (const { mount, below, handler } of this.#services) {
+      if (path.startsWith(below) || path === mount || mount === "") {
         return { handler, mount, path: path.slice(mount.length), query };
       }
     }

@@ -41,13 +41,14 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
     headers: (requestId) => ({ "x-openstack-request-id": requestId, "x-compute-request-id": requestId }),
     admit: (request) => admit(deps, request),
     unrouted,
-    answer: (route, call) => {
-      if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) {
+    answer: (route, routed, { version, credentials, legacy }) => {
+      if (version < (route.from ?? 0) || version > (route.until ?? MAX_MICROVERSION)) {
         throw notFound();
       }
-      const given = route.answer(deps, new Call({ ...call, validator }));
-      return atOnce(given, (answer) =>
-        atOnce(call.request.method === "HEAD" ? "" : textOf(deps, answer), (text) => answered(answer, text)),
+      const { request, requestId, params, query } = routed;
+      const call = new Call({ request, requestId, params, query, version, credentials, legacy, validator });
+      return atOnce(route.answer(deps, call), (answer) =>
+        atOnce(request.method === "HEAD" ? "" : textOf(deps, answer), (text) => answered(answer, text)),
       );
     },
     failed: (error, { request, requestId }, route) => {

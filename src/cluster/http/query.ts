@@ -3,7 +3,7 @@ export class Query {
   readonly entries: readonly (readonly [name: string, value: string])[];
 
   constructor(text: string) {
-    this.entries = [...new URLSearchParams(text)];
+    this.entries = text === "" ? [] : [...new URLSearchParams(text)];
   }
 
   /** The last value of a name, as OpenStack's services read one that should come once. */

@@ -8,11 +8,21 @@ export function json(status: number, body: unknown): ServiceResponse {
   };
 }
 
-export function withHeaders(response: ServiceResponse, headers: Readonly<Record<string, string>>): ServiceResponse {
-  return {
-    ...response,
-    headers: { ...response.headers, ...headers },
-  };
+/** The same answer with these headers, too. Later ones replace earlier ones of the same name. */
+export function withHeaders(response: ServiceResponse, ...more: Readonly<Record<string, string>>[]): ServiceResponse {
+  // One by one: this is part of every answer, and to spread one object behind another is ten times as slow.
+  const headers: Record<string, string> = {};
+  copyHeaders(headers, response.headers);
+  for (const each of more) {
+    copyHeaders(headers, each);
+  }
+  return { ...response, headers };
+}
+
+function copyHeaders(to: Record<string, string>, from: Readonly<Record<string, string>>): void {
+  for (const name in from) {
+    to[name] = from[name] ?? "";
+  }
 }
 
 /** What keystonemiddleware answers in front of a service. @param mount the service's: `/compute` */

@@ -29,16 +29,16 @@ export class Router<R extends RoutePattern> {
   }
 
   match(method: ServiceRequest["method"], path: string): RouteMatch<R> {
-    const values: string[] = [];
-    for (const segment of segments(path)) {
+    const values = segments(path);
+    for (const [index, segment] of values.entries()) {
       const value = decode(segment);
       if (value === undefined) {
         return { kind: "unknown" };
       }
-      values.push(value);
+      values[index] = value;
     }
     const allowed = new Set<string>();
-    const found = find(this.#root, method, values, [], allowed);
+    const found = find(this.#root, method, { values, at: 0, captured: [] }, allowed);
     if (found) {
       return found;
     }
@@ -81,24 +81,31 @@ function decode(segment: string): string | undefined {
   }
 }
 
+/** How far a path has been followed. */
+interface Way {
+  readonly values: readonly string[];
+  /** The next segment. */
+  readonly at: number;
+  /** Segments before it that a `:name` stands for. */
+  readonly captured: readonly string[];
+}
+
 /**
  * The route that the segments lead to, by fixed ones first.
- * @param captured segments that a `:name` stands for, before these
  * @param allowed takes the methods of the places that have none for this one
  */
 function find<R>(
   node: Node<R>,
   method: string,
-  rest: readonly string[],
-  captured: readonly string[],
+  { values, at, captured }: Way,
   allowed: Set<string>,
 ): Extract<RouteMatch<R>, { readonly kind: "found" }> | undefined {
-  const [segment, ...others] = rest;
+  const segment = values[at];
   if (segment !== undefined) {
     const fixed = node.fixed.get(segment);
     return (
-      (fixed && find(fixed, method, others, captured, allowed)) ??
-      (node.any && find(node.any, method, others, [...captured, segment], allowed))
+      (fixed && find(fixed, method, { values, at: at + 1, captured }, allowed)) ??
+      (node.any && find(node.any, method, { values, at: at + 1, captured: [...captured, segment] }, allowed))
     );
   }
   const found = node.routes.get(method) ?? (method === "HEAD" ? node.routes.get("GET") : undefined);

@@ -6,7 +6,7 @@ import { newRequestId } from "./request-id.js";
 import { withHeaders } from "./responses.js";
 import { type RouteMatch, type RoutePattern, Router } from "./router.js";
 
-/** A request on its way to a route. */
+/** A request on its way to a route. Those of all services are alike: what passes them on is compiled for one form, and fast. */
 interface RoutedRequest {
   readonly request: ServiceRequest;
   readonly requestId: string;
@@ -33,9 +33,9 @@ export interface Service<R extends RoutePattern, A extends Admission> {
   /** This version does not have the route: it counts as unknown. */
   readonly lacks?: (route: R, admission: A) => boolean;
   readonly unrouted: (request: ServiceRequest, match: Exclude<RouteMatch<R>, { kind: "found" }>) => ServiceResponse;
-  readonly answer: (route: R, call: RoutedRequest & A) => ServiceResponse | Promise<ServiceResponse>;
+  readonly answer: (route: R, routed: RoutedRequest, admission: A) => ServiceResponse | Promise<ServiceResponse>;
   /** A route threw; absent: the server's own answer to an error. */
-  readonly failed?: (error: unknown, call: RoutedRequest & A, route: R) => ServiceResponse;
+  readonly failed?: (error: unknown, routed: RoutedRequest, route: R) => ServiceResponse;
 }
 
 /** Serves the requests of one service: discovery, authentication and version, then the route, then what it throws. */
@@ -56,26 +56,28 @@ export function serve<R extends RoutePattern, A extends Admission>(service: Serv
     if (service.lacks?.(route, admission)) {
       return withHeaders(service.unrouted(request, { kind: "unknown" }), headers);
     }
-    const call = { ...admission, request, requestId, params, query: new Query(request.query) };
-    const all = { ...admission.headers, ...headers };
-    return atOnce(answer(route, call), (response) => withHeaders(response, all));
+    const routed = { request, requestId, params, query: new Query(request.query) };
+    const given = answer(route, routed, admission);
+    return atOnce(given, (response) => withHeaders(response, admission.headers ?? NONE, headers));
   }
 
-  function answer(route: R, call: RoutedRequest & A): ServiceResponse | Promise<ServiceResponse> {
+  function answer(route: R, routed: RoutedRequest, admission: A): ServiceResponse | Promise<ServiceResponse> {
     try {
-      const given = service.answer(route, call);
-      return given instanceof Promise ? given.catch((error: unknown) => failure(error, route, call)) : given;
+      const given = service.answer(route, routed, admission);
+      return given instanceof Promise ? given.catch((error: unknown) => failure(error, route, routed)) : given;
     } catch (error) {
-      return failure(error, route, call);
+      return failure(error, route, routed);
     }
   }
 
-  function failure(error: unknown, route: R, call: RoutedRequest & A): ServiceResponse {
+  function failure(error: unknown, route: R, routed: RoutedRequest): ServiceResponse {
     if (!service.failed) {
       throw error;
     }
-    return service.failed(error, call, route);
+    return service.failed(error, routed, route);
   }
 
   return (request) => respond(request, newRequestId(service.random));
 }
+
+const NONE: Readonly<Record<string, string>> = {};

@@ -31,9 +31,9 @@ export function identityHandler(services: IdentityServices, logger: Logger): Ser
     // Tokens are asked for here: each route says itself what a caller needs.
     admit: ({ path }) => ({ path }),
     unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
-    answer: (route, call) =>
-      atOnce(route.answer(new IdentityCall(services, call)), (answer) =>
-        answered(answer, call.request.method === "HEAD"),
+    answer: (route, routed) =>
+      atOnce(route.answer(new IdentityCall(services, routed)), (answer) =>
+        answered(answer, routed.request.method === "HEAD"),
       ),
     failed: (error, { request }) => {
       if (error instanceof IdentityError) {

@@ -38,7 +38,8 @@ export function createImageApi(options: ImageOptions) {
             });
       return fault.toResponse(request);
     },
-    answer: (route, call) => route.answer(new ImageCall({ ...call, store, random, limits })),
+    answer: (route, { request, requestId, params, query }, { caller }) =>
+      route.answer(new ImageCall({ request, requestId, params, query, caller, store, random, limits })),
     failed: (error, { request }) => {
       if (error instanceof ImageFault) {
         return error.toResponse(request);

@@ -37,11 +37,12 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
     headers: (requestId) => ({ "x-openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
     unrouted: (_request, { kind }) => (kind === "unknown" ? notFound() : NO_METHOD).toResponse(),
-    answer: (route, call) => {
+    answer: (route, { request, params, query }, { caller }) => {
       const turns = new Turns(options);
-      return atOnce(route.answer(new NetworkCall({ ...call, store, turns })), ({ status = 200, body }) => {
+      const call = new NetworkCall({ request, caller, params, query, store, turns });
+      return atOnce(route.answer(call), ({ status = 200, body }) => {
         const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
-        const text = body === undefined || call.request.method === "HEAD" ? "" : jsonText(body, turns);
+        const text = body === undefined || request.method === "HEAD" ? "" : jsonText(body, turns);
         return atOnce(text, (written) => ({ status, headers, body: written }));
       });
     },

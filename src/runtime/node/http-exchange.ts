@@ -135,15 +135,15 @@ export class HttpExchange {
     listenerUrl: string,
   ): ServiceResponse | Promise<ServiceResponse> {
     const { host } = request.headers;
-    return route.handler({
+    const taken = {
       method: request.method ?? "GET",
       path: route.path,
       query: route.query,
       headers: flattenHeaders(request.headers),
       body: text,
-      ...(bytes === undefined ? {} : { bytes }),
       baseUrl: `${originOf(host, listenerUrl)}${route.mount}`,
-    });
+    };
+    return route.handler(bytes === undefined ? taken : { ...taken, bytes });
   }
 
   #send(response: ServerResponse, { status, headers, body, pieces, bytes: stream }: ServiceResponse): void {

@@ -47,7 +47,12 @@ export function refuseLocked(call: Call, instance: Instance): void {
   }
 }
 
+const CANONICAL = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
 function canonicalUuid(text: string): string {
+  if (CANONICAL.test(text)) {
+    return text;
+  }
   const hex = text
     .toLowerCase()
     .replace(/^urn:uuid:/, "")

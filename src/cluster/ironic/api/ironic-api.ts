@@ -41,7 +41,8 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
       match.kind === "unknown"
         ? webError(404, "Not Found")
         : webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") }),
-    answer: (route, call) => atOnce(route.answer({ ...call, body: readBody(call.request.body) }), answered),
+    answer: (route, routed, { minor, root }) =>
+      atOnce(route.answer({ ...routed, minor, root, body: readBody(routed.request.body) }), answered),
     failed: (error, { request: { method, path } }) => {
       if (error instanceof IronicError) {
         return ironicFault(error.status, error.message);
