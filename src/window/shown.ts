@@ -11,7 +11,7 @@ import { Moves } from "./rows/moves.js";
 import { Providers } from "./rows/providers.js";
 import { serverRow } from "./rows/server-row.js";
 import { type ReadShelves, SHELVES, Shelves } from "./rows/shelves.js";
-import type { Kind, Rows, WindowRow } from "./wire.js";
+import type { Kind, Rows, WindowRow } from "./wire/stream.js";
 
 /** Milliseconds that an agent may take to say what it has. */
 const PATIENCE = 5_000;

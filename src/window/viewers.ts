@@ -5,7 +5,7 @@ import { guarded, refusal } from "./answers.js";
 import { eventStream } from "./feed/event-stream.js";
 import type { Feed } from "./feed/feed.js";
 import type { Session } from "./session/sessions.js";
-import type { WindowHello, WindowRow } from "./wire.js";
+import type { WindowHello, WindowRow } from "./wire/stream.js";
 
 const MOST_VIEWERS = 20;
 

@@ -17,7 +17,7 @@ import { Login } from "./session/login.js";
 import { type Session, Sessions } from "./session/sessions.js";
 import { Viewers } from "./viewers.js";
 import { Watch } from "./watch.js";
-import { SESSION_HEADER } from "./wire.js";
+import { SESSION_HEADER } from "./wire/stream.js";
 
 export interface WindowOptions {
   readonly runtime: Runtime;

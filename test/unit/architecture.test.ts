@@ -176,7 +176,7 @@ describe("the architecture", () => {
 
   it("lets the pages of the window know nothing but the wire and records", () => {
     const pages = house.filter(({ path }) => isIn(path, PAGES));
-    const known = [PAGES, "src/window/wire.ts", "src/records", "preact", "preact/hooks", "@preact/signals"];
+    const known = [PAGES, "src/window/wire", "src/records", "preact", "preact/hooks", "@preact/signals"];
     expect(pages.length).toBeGreaterThan(20);
     const wrong = pages.flatMap(({ path, imports }) =>
       imports.filter((target) => !known.some((one) => isIn(target, one))).map((target) => `${path} imports ${target}`),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WindowRow } from "../../src/window/wire.js";
+import type { WindowRow } from "../../src/window/wire/stream.js";
 import type { FakeWindow } from "./support/fake-window.js";
 import { hostName, lifeOf, serverRow, serverUuid } from "./support/generated-cluster.js";
 import { requestRow, smallCluster, smallRows } from "./support/scenes.js";

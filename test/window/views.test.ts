@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WindowRow } from "../../src/window/wire.js";
+import type { WindowRow } from "../../src/window/wire/stream.js";
 import { violations } from "./support/accessible.js";
 import { overhang, SIZES, screenshot } from "./support/browser.js";
 import type { FakeWindow } from "./support/fake-window.js";

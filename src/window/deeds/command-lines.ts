@@ -1,5 +1,5 @@
 import { quoted } from "../../cluster/identity/openrc.js";
-import type { ActionBody } from "../wire.js";
+import type { ActionBody } from "../wire/actions.js";
 
 /** `{host}` stands for the value of a field; `[--name {name}]` is left out where its field is empty. */
 const PART = /\[([^\]]*)\]/g;

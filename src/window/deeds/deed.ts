@@ -1,6 +1,6 @@
 import type { ServiceResponse } from "../../runtime/service.js";
 import { jsonAnswer, refusal } from "../answers.js";
-import type { ActionAnswer, ActionBody, WindowAction } from "../wire.js";
+import type { ActionAnswer, ActionBody, WindowAction } from "../wire/actions.js";
 import { commandLines } from "./command-lines.js";
 
 const MOST_BODY = 64 * 1024;

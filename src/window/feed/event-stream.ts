@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Timers } from "../../runtime/timers.js";
-import type { WindowEvents, WindowHello, WindowMessage, WindowRow } from "../wire.js";
+import type { WindowEvents, WindowHello, WindowMessage, WindowRow } from "../wire/stream.js";
 import { type Feed, joinMessages } from "./feed.js";
 
 /** Milliseconds without news after which a line is sent, so that neither end takes the other for gone. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
-import type { Kind, Rows, WindowMessage, WindowRow } from "../wire.js";
+import type { Kind, Rows, WindowMessage, WindowRow } from "../wire/stream.js";
 
 /** Milliseconds for which changes are gathered before a message tells of them. */
 const GATHERED = 50;

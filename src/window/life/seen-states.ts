@@ -1,5 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { ConsumerRow, ServerLife, ServerRow, StateRow } from "../wire.js";
+import type { ConsumerRow } from "../wire/placement-rows.js";
+import type { ServerLife, ServerRow, StateRow } from "../wire/server-rows.js";
 
 /** Servers of which something is kept, those that changed last. */
 const MOST_SERVERS = 1_000;

@@ -2,7 +2,7 @@ import type { Store } from "../../cluster/store/store.js";
 import type { Instance, InstanceActionEvent, Migration } from "../../records/index.js";
 import type { Consumers } from "../rows/consumers.js";
 import { migrationRow, serverRow } from "../rows/server-row.js";
-import type { EventRow, LatestAction, ServerLife } from "../wire.js";
+import type { EventRow, LatestAction, ServerLife } from "../wire/server-rows.js";
 import type { SeenStates } from "./seen-states.js";
 
 /** Actions of a server that its life tells, the latest ones. */

@@ -1,11 +1,7 @@
-import {
-  type ActionAnswer,
-  type ActionBody,
-  type RequestBodies,
-  SESSION_HEADER,
-  type ServerLife,
-  type WindowLogin,
-} from "../wire.js";
+import type { ActionAnswer, ActionBody } from "../wire/actions.js";
+import type { RequestBodies } from "../wire/request-rows.js";
+import type { ServerLife } from "../wire/server-rows.js";
+import { SESSION_HEADER, type WindowLogin } from "../wire/stream.js";
 
 const JSON_BODY = { "content-type": "application/json" };
 

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { WindowEvents } from "../wire.js";
+import type { WindowEvents } from "../wire/stream.js";
 import type { Cluster } from "./model/cluster.js";
 import { Feed } from "./model/feed.js";
 

@@ -5,7 +5,8 @@ import type { AnsweredRequest } from "../../cluster/request-log/watched-requests
 import { withoutSecretFields } from "../../cluster/request-log/without-secrets.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { Feed } from "../feed/feed.js";
-import type { RequestBodies, RequestRow, WindowRow } from "../wire.js";
+import type { RequestBodies, RequestRow } from "../wire/request-rows.js";
+import type { WindowRow } from "../wire/stream.js";
 
 /** Characters of all that is kept, and of one body. */
 const MOST = 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { PlacementRecords } from "../../cluster/placement/service.js";
 import type { Store } from "../../cluster/store/store.js";
 import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
-import type { ConsumerRow, ConsumerType } from "../wire.js";
+import type { ConsumerRow, ConsumerType } from "../wire/placement-rows.js";
 
 export interface ConsumerOwner {
   readonly type: ConsumerType;

@@ -1,5 +1,5 @@
 import type { Store } from "../../cluster/store/store.js";
-import type { FlavorRow } from "../wire.js";
+import type { FlavorRow } from "../wire/stream.js";
 
 /** The flavors, by the ids that the Compute API gives them; servers and moves name them by the ids of their rows. */
 export class Flavors {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
-import type { GuestRow, GuestsRow } from "../wire.js";
+import type { GuestRow, GuestsRow } from "../wire/host-rows.js";
 
 /** Milliseconds for which reasons to look at a host are gathered. */
 const GATHERED = 100;

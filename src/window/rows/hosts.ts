@@ -3,7 +3,7 @@ import type { Store } from "../../cluster/store/store.js";
 import { isUp } from "../../conductor/liveness.js";
 import { RELEASES, type Service } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { HostRow } from "../wire.js";
+import type { HostRow } from "../wire/host-rows.js";
 
 const BINARY = "nova-compute";
 /** With which an agent ends that refuses to start. */

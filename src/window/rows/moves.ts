@@ -1,6 +1,6 @@
 import type { Store } from "../../cluster/store/store.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type Migration } from "../../records/index.js";
-import type { MigrationRow } from "../wire.js";
+import type { MigrationRow } from "../wire/server-rows.js";
 import type { Flavors } from "./flavors.js";
 import { migrationRow } from "./server-row.js";
 

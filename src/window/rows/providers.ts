@@ -1,6 +1,6 @@
 import type { Inventory, Provider } from "../../cluster/placement/model/records.js";
 import type { PlacementRecords } from "../../cluster/placement/service.js";
-import type { ConsumerType, InventoryRow, ProviderRow } from "../wire.js";
+import type { ConsumerType, InventoryRow, ProviderRow } from "../wire/placement-rows.js";
 import type { Consumers } from "./consumers.js";
 
 /** Resource providers of the embedded Placement. Their sets of traits are told once each: those of most hosts are the same. */

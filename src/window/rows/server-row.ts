@@ -1,7 +1,7 @@
 import { serverStatus } from "../../cluster/compute/servers/server-status.js";
 import type { Store } from "../../cluster/store/store.js";
 import { type Instance, type Migration, POWER_STATES } from "../../records/index.js";
-import type { MigrationRow, ServerRow } from "../wire.js";
+import type { MigrationRow, ServerRow } from "../wire/server-rows.js";
 
 const POWER_NAMES = new Map<number, string>(Object.entries(POWER_STATES).map(([name, number]) => [number, name]));
 

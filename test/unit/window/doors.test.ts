@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Deed } from "../../../src/window/deeds/deed.js";
-import type { ActionAnswer } from "../../../src/window/wire.js";
+import type { ActionAnswer } from "../../../src/window/wire/actions.js";
 import { openWindowLab, type WindowLab } from "../../fixtures/window.js";
 
 const done: string[] = [];

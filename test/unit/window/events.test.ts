@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { connectToConductor } from "../../../src/conductor/connect-to-conductor.js";
 import type { AgentHandlers } from "../../../src/conductor/port.js";
-import type { GuestsRow } from "../../../src/window/wire.js";
+import type { GuestsRow } from "../../../src/window/wire/host-rows.js";
 import { agentHandlers } from "../../fixtures/agent-handlers.js";
 import { aFlavor, anInstance } from "../../fixtures/records.js";
 import { openWindowLab, type WindowLab } from "../../fixtures/window.js";

@@ -2,15 +2,10 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type {
-  ActionAnswer,
-  Kind,
-  RequestBodies,
-  ServerLife,
-  WindowHello,
-  WindowMessage,
-  WindowRow,
-} from "../../../src/window/wire.js";
+import type { ActionAnswer } from "../../../src/window/wire/actions.js";
+import type { RequestBodies } from "../../../src/window/wire/request-rows.js";
+import type { ServerLife } from "../../../src/window/wire/server-rows.js";
+import type { Kind, WindowHello, WindowMessage, WindowRow } from "../../../src/window/wire/stream.js";
 import { PACKAGE_ROOT } from "../../process/support/program.js";
 
 const FILES = join(PACKAGE_ROOT, "dist/bin/lib/window");

@@ -1,14 +1,8 @@
-import type {
-  ConsumerType,
-  HostRow,
-  InventoryRow,
-  ProviderRow,
-  ServerLife,
-  ServerRow,
-  WindowAction,
-  WindowHello,
-  WindowRow,
-} from "../../../src/window/wire.js";
+import type { WindowAction } from "../../../src/window/wire/actions.js";
+import type { HostRow } from "../../../src/window/wire/host-rows.js";
+import type { ConsumerType, InventoryRow, ProviderRow } from "../../../src/window/wire/placement-rows.js";
+import type { ServerLife, ServerRow } from "../../../src/window/wire/server-rows.js";
+import type { WindowHello, WindowRow } from "../../../src/window/wire/stream.js";
 
 /** When everything in it began. */
 export const START = Date.UTC(2026, 0, 15, 9, 0, 0);

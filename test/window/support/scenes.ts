@@ -1,4 +1,5 @@
-import type { RequestRow, WindowRow } from "../../../src/window/wire.js";
+import type { RequestRow } from "../../../src/window/wire/request-rows.js";
+import type { WindowRow } from "../../../src/window/wire/stream.js";
 import { FakeWindow, type FakeWindowParts } from "./fake-window.js";
 import { hello, hostName, lifeOf, providerUuid, rowsOf, serverRow, serverUuid } from "./generated-cluster.js";
 

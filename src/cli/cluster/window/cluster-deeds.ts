@@ -3,7 +3,7 @@ import { quoted } from "../../../cluster/identity/openrc.js";
 import type { StateDir } from "../../../cluster/local/state-dir.js";
 import type { Files } from "../../../runtime/files.js";
 import type { Deed } from "../../../window/deeds/deed.js";
-import type { ActionField, WindowAction } from "../../../window/wire.js";
+import type { ActionField, WindowAction } from "../../../window/wire/actions.js";
 import { KeptHosts } from "../kept-hosts.js";
 import { hostArguments } from "../up-children.js";
 import type { CommandDeeds } from "./command-deed.js";

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { wordsOf } from "../../../window/deeds/command-lines.js";
 import type { Deed } from "../../../window/deeds/deed.js";
-import type { WindowAction } from "../../../window/wire.js";
+import type { WindowAction } from "../../../window/wire/actions.js";
 import { programPath } from "../program-path.js";
 
 /** Milliseconds that a command may take. */

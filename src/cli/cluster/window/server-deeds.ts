@@ -3,7 +3,7 @@ import type { StateDir } from "../../../cluster/local/state-dir.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import type { Deed } from "../../../window/deeds/deed.js";
-import type { ActionBody, ActionField } from "../../../window/wire.js";
+import type { ActionBody, ActionField } from "../../../window/wire/actions.js";
 
 /** Has all that is asked for here, and evacuates servers as they are; from 2.95 on they are stopped. */
 const VERSION = "2.90";

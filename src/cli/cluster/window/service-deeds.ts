@@ -1,5 +1,5 @@
 import type { Deed } from "../../../window/deeds/deed.js";
-import type { ActionField, WindowAction } from "../../../window/wire.js";
+import type { ActionField, WindowAction } from "../../../window/wire/actions.js";
 import type { AskCompute } from "./server-deeds.js";
 
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };

@@ -1,4 +1,4 @@
-import type { ConsumerType, InventoryRow, ProviderRow } from "../../wire.js";
+import type { ConsumerType, InventoryRow, ProviderRow } from "../../wire/placement-rows.js";
 
 export const CONSUMER_TYPES: readonly ConsumerType[] = ["server", "migration", "stale"];
 

@@ -1,5 +1,6 @@
 import { batch, signal } from "@preact/signals";
-import type { Kind, RequestRow, Rows, WindowHello, WindowMessage } from "../../wire.js";
+import type { RequestRow } from "../../wire/request-rows.js";
+import type { Kind, Rows, WindowHello, WindowMessage } from "../../wire/stream.js";
 import { Table } from "./table.js";
 
 /** Requests that are kept for looking back. */

@@ -1,4 +1,4 @@
-import type { ActionBody, WindowAction } from "../../wire.js";
+import type { ActionBody, WindowAction } from "../../wire/actions.js";
 
 /** `[--host {dest}]` is left out where its field is empty. */
 const PART = /\[([^\]]*)\]/g;

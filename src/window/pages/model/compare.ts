@@ -1,4 +1,6 @@
-import type { FindingRow, GuestRow, ServerRow } from "../../wire.js";
+import type { FindingRow } from "../../wire/audit-rows.js";
+import type { GuestRow } from "../../wire/host-rows.js";
+import type { ServerRow } from "../../wire/server-rows.js";
 
 /** One server as Compute sees it, and its guest as the hypervisor does. */
 export interface Pair {

@@ -1,4 +1,4 @@
-import type { WindowHello, WindowMessage } from "../../wire.js";
+import type { WindowHello, WindowMessage } from "../../wire/stream.js";
 import type { Cluster } from "./cluster.js";
 
 /** Milliseconds of a frame that changes may take: the rest is for drawing and for whoever types. */

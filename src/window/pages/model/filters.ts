@@ -1,4 +1,6 @@
-import type { HostRow, RequestRow, ServerRow } from "../../wire.js";
+import type { HostRow } from "../../wire/host-rows.js";
+import type { RequestRow } from "../../wire/request-rows.js";
+import type { ServerRow } from "../../wire/server-rows.js";
 
 export const HOST_STATES = ["up", "down", "disabled", "differs", "faults"] as const;
 export type HostState = (typeof HOST_STATES)[number];

@@ -1,4 +1,5 @@
-import type { ConsumerRow, ServerLife } from "../../wire.js";
+import type { ConsumerRow } from "../../wire/placement-rows.js";
+import type { ServerLife } from "../../wire/server-rows.js";
 import { type Axis, axisOf } from "./axis.js";
 
 /** A stretch of a lane, in percent of the width. */

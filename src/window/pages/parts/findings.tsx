@@ -1,4 +1,4 @@
-import type { FindingRow } from "../../wire.js";
+import type { FindingRow } from "../../wire/audit-rows.js";
 import { Icon } from "./icon.js";
 
 /** What is wrong, in red and in words. */

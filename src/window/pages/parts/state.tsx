@@ -1,4 +1,5 @@
-import type { HostRow, ServerRow } from "../../wire.js";
+import type { HostRow } from "../../wire/host-rows.js";
+import type { ServerRow } from "../../wire/server-rows.js";
 import { Icon, type Shape } from "./icon.js";
 
 export function State({ shape, word }: { readonly shape: Shape; readonly word: string }) {

@@ -8,7 +8,7 @@ const MARGIN = 8;
 interface Props<T> {
   readonly label: string;
   readonly items: readonly T[];
-  /** Of every line, in pixels. */
+  /** The height of every line, in pixels. */
   readonly height: number;
   readonly keyOf: (item: T) => string;
   readonly draw: (item: T) => ComponentChildren;

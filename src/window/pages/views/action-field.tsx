@@ -1,4 +1,4 @@
-import type { ActionField } from "../../wire.js";
+import type { ActionField } from "../../wire/actions.js";
 import { useWindow } from "../context.js";
 import type { Cluster } from "../model/cluster.js";
 import { byName } from "../model/filters.js";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { ActionAnswer, ActionBody, WindowAction } from "../../wire.js";
+import type { ActionAnswer, ActionBody, WindowAction } from "../../wire/actions.js";
 import { act } from "../api.js";
 import { useWindow } from "../context.js";
 import { commandsOf, missingOf } from "../model/commands.js";

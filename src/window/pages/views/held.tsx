@@ -1,4 +1,4 @@
-import type { ConsumerRow } from "../../wire.js";
+import type { ConsumerRow } from "../../wire/placement-rows.js";
 import { useWindow } from "../context.js";
 import { inOrder } from "../model/bars.js";
 import { amount, className } from "../model/format.js";
@@ -54,7 +54,7 @@ export function HeldRows({ label, consumers, withHolder = false }: HeldRowsProps
 interface HeldRowsProps {
   readonly label: string;
   readonly consumers: readonly ConsumerRow[];
-  /** Of one consumer alone it need not be said. */
+  /** False where all rows are one consumer's, which need not be said. */
   readonly withHolder?: boolean;
 }
 

@@ -1,4 +1,4 @@
-import type { ProviderRow } from "../../wire.js";
+import type { ProviderRow } from "../../wire/placement-rows.js";
 import { useWindow } from "../context.js";
 import { barsOf } from "../model/bars.js";
 import { byName } from "../model/filters.js";

@@ -1,4 +1,4 @@
-import type { InventoryRow, ProviderRow } from "../../wire.js";
+import type { InventoryRow, ProviderRow } from "../../wire/placement-rows.js";
 import { useWindow } from "../context.js";
 import { barOf, CONSUMER_TYPES, capacityOf } from "../model/bars.js";
 import { count } from "../model/format.js";

@@ -1,6 +1,6 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { RequestBodies, RequestRow } from "../../wire.js";
+import type { RequestBodies, RequestRow } from "../../wire/request-rows.js";
 import { requestBodies } from "../api.js";
 import { useWindow } from "../context.js";
 import { isRequestWanted, requestWords } from "../model/filters.js";

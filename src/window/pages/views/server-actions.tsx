@@ -1,4 +1,4 @@
-import type { ActionRow, EventRow } from "../../wire.js";
+import type { ActionRow, EventRow } from "../../wire/server-rows.js";
 import { dateTime, fineTime, span } from "../model/format.js";
 import { HostLink, RequestLink } from "../parts/links.js";
 import { Scroll } from "../parts/scroll.js";

@@ -1,6 +1,6 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { MigrationRow, ServerLife } from "../../wire.js";
+import type { MigrationRow, ServerLife } from "../../wire/server-rows.js";
 import { serverLife } from "../api.js";
 import { useWindow } from "../context.js";
 import { amount, dateTime } from "../model/format.js";

@@ -1,4 +1,4 @@
-import type { ServerLife } from "../../wire.js";
+import type { ServerLife } from "../../wire/server-rows.js";
 import { useWindow } from "../context.js";
 import { clockTime } from "../model/format.js";
 import { type Lane, type Timeline, timelineOf } from "../model/timeline.js";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { eventStream, type Viewer } from "../../../../src/window/feed/event-stream.js";
 import { Feed } from "../../../../src/window/feed/feed.js";
-import type { WindowMessage, WindowRow } from "../../../../src/window/wire.js";
+import type { WindowMessage, WindowRow } from "../../../../src/window/wire/stream.js";
 
 const runtime = createVirtualRuntime();
 

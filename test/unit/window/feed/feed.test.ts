@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { Feed, joinMessages } from "../../../../src/window/feed/feed.js";
-import type { Kind, WindowMessage } from "../../../../src/window/wire.js";
+import type { Kind, WindowMessage } from "../../../../src/window/wire/stream.js";
 
 let runtime: ReturnType<typeof createVirtualRuntime>;
 let values: Map<string, unknown>;

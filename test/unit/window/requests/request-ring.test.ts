@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { AnsweredRequest, RequestListener } from "../../../../src/cluster/request-log/watched-requests.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { RequestRing } from "../../../../src/window/requests/request-ring.js";
-import type { RequestRow } from "../../../../src/window/wire.js";
+import type { RequestRow } from "../../../../src/window/wire/request-rows.js";
 
 function openRing() {
   const listeners = new Set<RequestListener>();

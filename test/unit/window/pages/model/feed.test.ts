@@ -2,7 +2,7 @@ import { effect } from "@preact/signals";
 import { describe, expect, it } from "vitest";
 import { Cluster } from "../../../../../src/window/pages/model/cluster.js";
 import { Feed } from "../../../../../src/window/pages/model/feed.js";
-import type { WindowMessage } from "../../../../../src/window/wire.js";
+import type { WindowMessage } from "../../../../../src/window/wire/stream.js";
 
 function heartbeat(seq: number, at: number): WindowMessage {
   return { seq, at, set: [{ kind: "heartbeat", key: "devstack1", value: at }], gone: [] };

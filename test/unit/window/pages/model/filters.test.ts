@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { isRequestWanted, requestWords } from "../../../../../src/window/pages/model/filters.js";
-import type { RequestRow } from "../../../../../src/window/wire.js";
+import type { RequestRow } from "../../../../../src/window/wire/request-rows.js";
 import { serverRow } from "../../../../window/support/generated-cluster.js";
 import { requestRow } from "../../../../window/support/scenes.js";
 

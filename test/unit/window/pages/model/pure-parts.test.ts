@@ -5,7 +5,8 @@ import { othersOf, pairsOf } from "../../../../../src/window/pages/model/compare
 import { isHostWanted } from "../../../../../src/window/pages/model/filters.js";
 import { age, amount } from "../../../../../src/window/pages/model/format.js";
 import { hashOf, routeOf } from "../../../../../src/window/pages/model/routes.js";
-import type { FindingRow, WindowAction } from "../../../../../src/window/wire.js";
+import type { WindowAction } from "../../../../../src/window/wire/actions.js";
+import type { FindingRow } from "../../../../../src/window/wire/audit-rows.js";
 import { hostRow, providerRow, serverRow } from "../../../../window/support/generated-cluster.js";
 
 describe("bars", () => {
