@@ -4,9 +4,9 @@ import { usageOf } from "./processes.js";
 import { KINDS, type Read, readsOf } from "./reads-mix.js";
 
 const ROUNDS = 3;
-/** Of a kind, a round. */
+/** Requests of one kind, a round. */
 const READS = 1_500;
-/** That are open at a time: some arrive together, as they do when many clients read. */
+/** How many of them are open at a time: some arrive together, as they do when many clients read. */
 const TOGETHER = 5;
 
 /** The milliseconds that a read of each kind takes of the control plane's processor, and one of the mix. */

@@ -20,7 +20,7 @@ import { type LoadFigures, underReads } from "./reads-load.js";
 const SERVERS = 1_000;
 const HOSTS = 100;
 const ROUNDS = 8;
-/** Of stop and start each, a round. */
+/** How often each of stop and start is asked for, a round. */
 const OPERATIONS = 20;
 
 const { values } = parseArgs({

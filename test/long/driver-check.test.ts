@@ -172,7 +172,7 @@ export const check = { ...right, sweep: ({ folder }) => { appendFileSync(${JSON.
     expect(program.stderr).toMatch(/interrupted; the rules that are not listed were not tried/);
     expect(await readFile(swept, "utf8")).toMatch(/power-off-state\n$/);
     expect((await readdir(folder)).filter((name) => /^driver-check-/.test(name))).toEqual([]);
-    // Whoever takes over a child of a process that has ended may not have reaped it yet.
+    // The process that takes over an orphan may not have reaped it yet.
     expect(nodeProcesses().isAlive(Number(pid))).toBe(false);
   });
 

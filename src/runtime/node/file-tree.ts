@@ -127,7 +127,7 @@ export function writeSparse(
 ): void {
   withFile(
     path,
-    // Who truncates a file, even an empty one, has ext4 write it to the disk when it is closed.
+    // ext4 writes a file that was truncated, even an empty one, to the disk when it is closed.
     sizeOf(path) === 0 ? "r+" : "w",
     (file) => {
       if (extents.length !== 1 || extents[0]?.[1] !== bytes) {

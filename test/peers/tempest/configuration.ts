@@ -53,7 +53,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
       flavor_ref_alt: 84,
       region: "RegionOne",
       build_interval: 1,
-      // Of a machine that does other things, too.
+      // The machine does other things, too.
       build_timeout: 120,
       shelved_offload_time: 0,
       min_compute_nodes: 3,

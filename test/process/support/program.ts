@@ -15,7 +15,7 @@ export const PACKAGE_ROOT = packageRoot(dirname(fileURLToPath(import.meta.url)))
 const STATE_HOME = join(tmpdir(), "compute-agent-tests");
 
 interface ProgramOptions {
-  /** Of the package; default: this one. */
+  /** The package's folder; default: this one. */
   readonly folder?: string;
   /** Default false. True: killed when this process ends, however that happens. Linux alone. */
   readonly endsWithUs?: boolean;

@@ -48,7 +48,7 @@ const RESUMES: readonly Resume[] = [
 ];
 
 const TASKS = [...new Set(RESUMES.flatMap(({ task }) => task ?? []))];
-/** Of the table. Most of those that are `confirmed` are over: only a start looks at all of them. */
+/** The moves that the table has a row for. Most `confirmed` ones are over: only a start looks at all of them. */
 const STATUSES = [...new Set(RESUMES.flatMap(({ statuses }) => statuses))].filter((status) => status !== "confirmed");
 /** The instance may say how a move with one of these has ended, whatever its task. */
 const OPEN: readonly MigrationStatus[] = ["pre-migrating", "migrating", "post-migrating"];

@@ -5,7 +5,7 @@ const COLUMNS =
 
 /** Tokens that are to be valid in another state of the same cluster. */
 export interface KeptTokens {
-  /** Those of users that there are; one whose credential is gone is not valid anyway. */
+  /** Forgets the tokens of users that are gone; a token whose credential is gone is not valid anyway. */
   putInto(sql: Sql): void;
 }
 

@@ -182,7 +182,7 @@ const DEPLOYMENT: readonly Door[] = [
 
 const METADATA = `/images/${CIRROS}/metadata`;
 
-/** Those of images, whose door is the Image API's: it sees the caller's own token. */
+/** Routes of images, whose door is the Image API's: it sees the caller's own token. */
 const IMAGES: readonly Door[] = [
   door("reader", "GET", "/images", undefined, 35),
   door("reader", "GET", "/images/detail", undefined, 35),
@@ -196,7 +196,7 @@ const IMAGES: readonly Door[] = [
   door("nobody", "DELETE", `${METADATA}/a`, undefined, 38),
 ];
 
-/** Of the last microversion that has them. */
+/** A route that Nova passes on to another service, by the last microversion that has it. */
 function proxy(level: Level, method: string, path: string, body?: unknown): Door {
   return door(level, method, path, body, 35);
 }

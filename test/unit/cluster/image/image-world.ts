@@ -11,7 +11,7 @@ import { Reply } from "../compute/api-world.js";
 
 export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
 
-/** Who asks: two projects with a member each, a reader of the first one, and the administrator. */
+/** The callers: two projects with a member each, a reader of the first one, and the administrator. */
 const CALLERS = {
   admin: { projectId: "admin", roles: ["admin", "member", "reader"] },
   demo: { projectId: "demo", roles: ["member", "reader"] },
