@@ -134,7 +134,7 @@ export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
 
 /** A copy of a list or an object, which somebody may change. */
 function ownCopy(value: unknown): unknown {
-  return typeof value === "object" ? structuredClone(value) : value;
+  return typeof value === "object" && value !== null ? structuredClone(value) : value;
 }
 
 /** What a record has in these fields. */
