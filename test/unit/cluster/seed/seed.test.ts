@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { ensureDefaultFlavors } from "../../../../src/cluster/default-flavors.js";
 import { openIdentityStore } from "../../../../src/cluster/identity/store/bootstrap.js";
 import { PeopleStore } from "../../../../src/cluster/identity/store/people-store.js";
@@ -8,26 +8,25 @@ import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { applySeed, type Seed, seedSteps, seedTexts } from "../../../../src/cluster/seed/seed.js";
 import { refuseZones } from "../../../../src/cluster/seed/seed-aggregates.js";
 import type { SeedPlace, SeedStore } from "../../../../src/cluster/seed/seed-store.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const NOTHING: Seed = { imageBytes: new Map(), ironicNodes: 0 };
 
 let place: SeedPlace;
 let parts: SeedStore;
 
-beforeEach(async () => {
+beforeEach(() => {
   const runtime = createVirtualRuntime();
   const { clock, files, logger } = runtime;
   place = { runtime, digests: nodeDigests, directory: stateDir("/state", "/") };
-  const store = await openStore({ path: ":memory:", runtime });
+  const store = emptyStore({ runtime });
   const sql = store.database;
   const identity = openIdentityStore(sql, nodeDigests, 0);
   const images = new ImageStore({ sql, clock, files, logger, digests: nodeDigests, folder: "/state/glance" });
   parts = { store, people: new PeopleStore(identity, nodeDigests), images: images.table, imageStore: () => images };
 });
-afterEach(() => parts.store.close());
 
 const steps = (seed: Partial<Seed>) => seedSteps(parts, { ...NOTHING, ...seed }, place);
 function shown(seed: Partial<Seed>) {
