@@ -5,6 +5,8 @@ import { RealNovaInOrder } from "./test/peers/real-nova/order.js";
 // What a test makes is garbage with its end: V8 looks for it less often, and finds less of it alive. For workers, too.
 setFlagsFromString("--min-semi-space-size=32");
 setFlagsFromString("--max-semi-space-size=64");
+// Most of what tests run is over before code that V8 has optimized for it would have paid: V8 begins to optimize later.
+setFlagsFromString("--interrupt-budget=600000");
 
 interface Project {
   readonly name: string;
