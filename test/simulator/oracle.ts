@@ -38,7 +38,7 @@ export async function judgeAtRest(
   const resets = witness.asked.filter(({ what, outcome }) => what === "os-resetState" && outcome !== "refused");
   const reset = new Set(resets.map(({ server }) => server));
   const found = [
-    ...breaches("nothing is stuck", notAtRest(snapshot)),
+    ...breaches("nothing is stuck", notAtRest(snapshot, { nodesAreShared: ironic.length > 1 })),
     ...breaches("every host serves", missingServices(snapshot, [...hosts, ...ironic])),
     ...breaches("deletes are carried out", lostDeletes(snapshot, journal.deleted, again)),
     ...breaches("promises are kept", [

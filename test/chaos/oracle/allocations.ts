@@ -1,7 +1,7 @@
 import { FINAL_MIGRATION_STATUSES, type Flavor, type Instance, type Migration } from "../../../src/records/index.js";
 import { expectedUsage } from "../../fixtures/invariants/usage-model.js";
 import type { Violation } from "../violation.js";
-import { isMetal, METAL } from "./bare-metal.js";
+import { isLostBuild, isMetal, METAL } from "./bare-metal.js";
 import type { Amounts, Snapshot } from "./snapshot.js";
 
 /**
@@ -55,11 +55,11 @@ export function wrongAllocations(
   });
 }
 
-/** Spec 6.1, "crash before claim": it is in error, and keeps what the scheduler claimed until its user deletes it. */
+/** Spec 6.1, "crash before claim": it is in error, or lost (9.3), and keeps what the scheduler claimed until its user deletes it. */
 function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amounts>> = {}): boolean {
   const { vmState, host, launchedAt, flavor } = instance;
   const [amounts, ...more] = Object.values(held);
-  const unfinished = vmState === "error" && host === null && launchedAt === null;
+  const unfinished = (vmState === "error" && host === null && launchedAt === null) || isLostBuild(instance);
   return unfinished && amounts !== undefined && more.length === 0 && show(amounts) === show(amountsOf(flavor));
 }
 

@@ -1,6 +1,6 @@
 import type { IronicNode } from "../../../src/cluster/ironic/node.js";
 import type { Store } from "../../../src/cluster/store/store.js";
-import type { Flavor } from "../../../src/records/index.js";
+import type { Flavor, Instance } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Snapshot } from "./snapshot.js";
 
@@ -9,6 +9,14 @@ export const METAL = { CUSTOM_BAREMETAL: 1 };
 
 export function isMetal({ extraSpecs }: Flavor): boolean {
   return extraSpecs["resources:CUSTOM_BAREMETAL"] === "1";
+}
+
+/**
+ * Spec 9.3: a build whose agent died between the message and the claim, and whose node has gone to another agent since. Where several
+ * share Ironic's nodes nobody finds it; its user deletes it.
+ */
+export function isLostBuild({ vmState, taskState, host, flavor }: Instance): boolean {
+  return isMetal(flavor) && vmState === "building" && host === null && (taskState ?? "scheduling") === "scheduling";
 }
 
 /** The nodes of the embedded Ironic, which has its tables in the state of record. */

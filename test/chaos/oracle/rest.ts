@@ -1,13 +1,21 @@
 import { FINAL_MIGRATION_STATUSES } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
+import { isLostBuild } from "./bare-metal.js";
 import type { Snapshot } from "./snapshot.js";
 
-/** Everything that was begun has ended: an unconfirmed resize is the one thing that waits for a person. */
-export function notAtRest({ store }: Snapshot): Violation[] {
+/**
+ * Everything that was begun has ended: an unconfirmed resize is the one thing that waits for a person; and, where several agents share
+ * Ironic's nodes, a build that nobody knows of any more.
+ */
+export function notAtRest(
+  { store }: Snapshot,
+  { nodesAreShared = false }: { readonly nodesAreShared?: boolean } = {},
+): Violation[] {
   const instances = store.instances.list({ deleted: false });
   const vmStates = new Map(instances.map(({ uuid, vmState }) => [uuid, vmState]));
   const busy = instances
     .filter(({ taskState, vmState }) => taskState !== null || vmState === "building")
+    .filter((instance) => !(nodesAreShared && isLostBuild(instance)))
     .map(({ uuid, vmState, taskState }) => ({ subject: uuid, what: `stuck in ${vmState}, task ${taskState}` }));
   const moving = store.migrations
     .byFilters({})

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { excusedConsumers, wrongAllocations } from "../../../chaos/oracle/allocations.js";
+import { notAtRest } from "../../../chaos/oracle/rest.js";
 import { aFlavor } from "../../../fixtures/records.js";
 import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../cluster/store/support.js";
 
@@ -30,4 +31,24 @@ test("and nothing, if the node has left Ironic meanwhile", async () => {
   expect(judge(new Map())).toHaveLength(1);
   expect(judge(new Map(), [node])).toEqual([]);
   expect([excused([]), excused([node])], "so that no audit's finding counts either").toEqual([false, true]);
+});
+
+test("a build that its agent has lost keeps the node that was claimed for it, where agents share Ironic's nodes", async () => {
+  const { store } = await memoryStore();
+  const node = addNode(store, addService(store, "ironic2"), "node-1");
+  addInstance(store, SERVER, {
+    host: null,
+    node: null,
+    computeId: null,
+    vmState: "building",
+    taskState: "scheduling",
+    flavor: METAL,
+  });
+  const held = new Map([[SERVER, { [node.uuid]: { CUSTOM_BAREMETAL: 1 } }]]);
+  const snapshot = { store, now: 0, guests: [], held, providers: new Map() };
+  expect(wrongAllocations(snapshot)).toEqual([]);
+  expect(notAtRest(snapshot, { nodesAreShared: true })).toEqual([]);
+  expect(notAtRest(snapshot), "one agent has all nodes at its start").toHaveLength(1);
+  store.instances.save(SERVER, { taskState: "spawning" });
+  expect(notAtRest(snapshot, { nodesAreShared: true })).toHaveLength(1);
 });
