@@ -66,7 +66,7 @@ it("what was recorded of a cluster goes the same way in a new one, with new ids,
   });
   expect(await run("replay", file, "--into", "third")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("has no cluster"),
+    stderr: expect.stringContaining("no cluster of this user is called third"),
   });
 
   // As if the evacuation had been refused then.

@@ -7,7 +7,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { createTerminal } from "../ui/terminal.js";
 import { clusterState } from "./cluster-state.js";
-import { clusterName, rootOf } from "./place.js";
+import { clusterName, requireCluster, rootOf } from "./place.js";
 
 export function deleteCommand(): Command {
   return new Command("delete")
@@ -29,13 +29,8 @@ export function deleteCommand(): Command {
 async function deleteCluster(name: string, runtime: Runtime): Promise<number> {
   const terminal = createTerminal();
   const { files, random } = runtime;
+  await requireCluster(name);
   const directory = stateDir(rootOf(name), "/");
-  if ((await files.stat(directory.root)) === undefined) {
-    terminal.complain(
-      `compute-cluster: no cluster of this user is called ${name}; "compute-cluster list" shows those that there are`,
-    );
-    return ExitCode.usage;
-  }
   if ((await clusterState(directory.root, runtime)).state === "running") {
     terminal.complain(`compute-cluster: ${name} runs; stop it first: compute-cluster down --name ${name}`);
     return ExitCode.refused;

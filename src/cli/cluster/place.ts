@@ -14,7 +14,29 @@ import { NodeFiles } from "../../runtime/node/node-files.js";
 
 const home = (): string => clustersHome(process.env, homedir());
 
-/** Gives a command that takes `--state-dir` the flag `--name`, too: the state directory of the cluster of that name. */
+/** No cluster of this user has the name. */
+export class NoSuchCluster extends Error {
+  override readonly name = "NoSuchCluster";
+
+  constructor(name: string) {
+    super(`no cluster of this user is called ${name}; "compute-cluster list" shows those that there are`);
+  }
+}
+
+/** Commands that make what is kept under a name, wait for it, or do without. An agent's own state may be all that a machine has of it. */
+const BEFORE_IT_IS = ["up", "control-plane", "import", "wait", "doctor", "compute-agent"];
+
+/** @throws {NoSuchCluster} */
+export async function requireCluster(name: string): Promise<void> {
+  if ((await new NodeFiles().stat(rootOf(name))) === undefined) {
+    throw new NoSuchCluster(name);
+  }
+}
+
+/**
+ * Gives a command that takes `--state-dir` the flag `--name`, too: the state directory of the cluster of that name, which has to be there
+ * unless the command makes it, or waits for it.
+ */
 export function withName(command: Command): Command {
   const has = (flag: string): boolean => command.options.some(({ long }) => long === flag);
   if (!has("--state-dir") || has("--name")) {
@@ -26,9 +48,12 @@ export function withName(command: Command): Command {
         .argParser(clusterName)
         .conflicts("stateDir"),
     )
-    .hook("preAction", (given) => {
+    .hook("preAction", async (given) => {
       const { name } = given.opts<{ readonly name?: string }>();
       if (name !== undefined) {
+        if (!BEFORE_IT_IS.includes(given.name())) {
+          await requireCluster(name);
+        }
         given.setOptionValueWithSource("stateDir", rootOf(name), "cli");
       }
     });

@@ -36,6 +36,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "InvalidHostName",
     "InvalidTransportUrl",
     "NoLocalCloud",
+    "NoSuchCluster",
     "OneHostOnly",
     "RecordingUnusable",
     "StateDirUnusable",

@@ -10,7 +10,7 @@ import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
-import { clusterName, rootOf } from "../place.js";
+import { clusterName, requireCluster, rootOf } from "../place.js";
 import { runOurs } from "../run-ours.js";
 import { heldDifferences, heldNow } from "./held.js";
 import { IdMap } from "./id-map.js";
@@ -44,9 +44,7 @@ export function replayCommand(): Command {
       const terminal = createTerminal();
       const recording = await readRecording(file, createNodeRuntime({ logger: quietLogger }).files);
       const name = options.into ?? `replay-${nodeRandom().hex(4)}`;
-      if (options.into === undefined) {
-        await startLike(recording, name);
-      }
+      await (options.into === undefined ? startLike(recording, name) : requireCluster(name));
       process.exitCode = await replay(recording, name, options, terminal);
     });
 }

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { type CloudSession, openCloudSession } from "../../../cluster/local/cloud-session.js";
+import { type CloudSession, NoLocalCloud, openCloudSession } from "../../../cluster/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -9,6 +9,7 @@ import { quietLogger } from "../../ui/quiet-logger.js";
 import { exitCodeOf } from "../../ui/report-failure.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
+import { placeText } from "../place.js";
 import { type Condition, parseCondition } from "./condition.js";
 import { judge, WaitsInVain } from "./judge.js";
 
@@ -26,7 +27,7 @@ export function waitCommand(): Command {
     .summary("wait until hosts serve, a server is in a state, or nothing is being done any more")
     .description(
       "Waits until all conditions hold at once: hosts=N, so many hosts serve; settled, nothing is being done to any server; " +
-        "server=NAME:STATUS, as server=vm1:ACTIVE (DELETED: it is gone). Waits for a cluster that is being started, too.",
+        "server=NAME:STATUS, as server=vm1:ACTIVE (DELETED: it is gone). Waits for a cluster that is not started yet, too, and says so.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--for <condition>", "repeatable (default: settled)", parseCondition, [])
@@ -54,7 +55,8 @@ async function wait({ stateDir: given, for: asked, timeout }: WaitOptions): Prom
   const runtime = createNodeRuntime({ logger: quietLogger });
   const directory = stateDir(given, process.cwd());
   const conditions: readonly Condition[] = asked.length === 0 ? [{ kind: "settled" }] : asked;
-  const place: Place = { directory, runtime, cloud: undefined };
+  const place: Place = { directory, runtime, given, cloud: undefined };
+  let isTold = terminal.interactive;
   const until = runtime.clock.monotonic() + timeout * 1000;
   try {
     for (;;) {
@@ -68,6 +70,10 @@ async function wait({ stateDir: given, for: asked, timeout }: WaitOptions): Prom
         return left.code;
       }
       show(left.text, terminal);
+      if (!isTold && left.code === ExitCode.unreachable) {
+        terminal.complain(`compute-cluster: waits for the cluster: ${left.text}`);
+        isTold = true;
+      }
       await runtime.timers.sleep(LOOK_EVERY);
     }
   } catch (error) {
@@ -92,6 +98,8 @@ function show(text: string, { interactive, columns, write }: Terminal): void {
 interface Place {
   readonly directory: StateDir;
   readonly runtime: Runtime;
+  /** The state directory, as it was given. */
+  readonly given: string;
   /** The session of the looks before, whose token still serves. */
   cloud: Promise<CloudSession> | undefined;
 }
@@ -120,6 +128,10 @@ async function look(
     }
     // It may be about to start.
     const code = exitCodeOf(error);
-    return { text: error.message, code: code === ExitCode.usage ? ExitCode.unreachable : code };
+    const text =
+      error instanceof NoLocalCloud
+        ? `nothing was started there yet; "compute-cluster up${placeText(place.given)}" does that`
+        : error.message;
+    return { text, code: code === ExitCode.usage ? ExitCode.unreachable : code };
   }
 }
