@@ -15,7 +15,7 @@ import { NodeFiles } from "../../runtime/node/node-files.js";
 const home = (): string => clustersHome(process.env, homedir());
 
 /** No cluster of this user has the name. */
-export class NoSuchCluster extends Error {
+class NoSuchCluster extends Error {
   override readonly name = "NoSuchCluster";
 
   constructor(name: string) {

@@ -1,0 +1,44 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { rootOf, withName } from "../../../../src/cli/cluster/place.js";
+import { exitCodeOf } from "../../../../src/cli/ui/report-failure.js";
+
+let home: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "place-"));
+  vi.stubEnv("XDG_STATE_HOME", home);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** @returns the state directory that the command was given */
+async function run(name: string, ...args: string[]): Promise<string> {
+  let found = "";
+  const command = new Command(name).option("--state-dir <dir>", "", "here").action(({ stateDir }) => {
+    found = stateDir;
+  });
+  await withName(command).parseAsync(args, { from: "user" });
+  return found;
+}
+
+it("a name stands for the state directory of a cluster that is there", async () => {
+  await mkdir(rootOf("ci"), { recursive: true });
+  expect(await run("list", "--name", "ci")).toBe(rootOf("ci"));
+  expect(await run("list")).toBe("here");
+});
+
+it("a name that no cluster has is refused, with the exit code of wrong arguments", async () => {
+  const failure = await run("list", "--name", "nobody").catch((error: unknown) => error);
+  expect(failure).toMatchObject({ message: expect.stringContaining("no cluster of this user is called nobody") });
+  expect(exitCodeOf(failure)).toBe(2);
+});
+
+it.each(["up", "import", "wait", "compute-agent"])("%s may be the first to use a name", async (name) => {
+  expect(await run(name, "--name", "new")).toBe(rootOf("new"));
+});
