@@ -99,6 +99,12 @@ async function replay(
       terminal.print(json === true ? JSON.stringify(found, null, 2) : outcomeText(found, recording));
       return isSame(found) ? ExitCode.ok : ExitCode.failure;
     });
+  } catch (error) {
+    if (!signal.aborted) {
+      throw error;
+    }
+    terminal.complain(`compute-cluster: interrupted; cluster ${name} runs on, with what was done again so far`);
+    return ExitCode.failure;
   } finally {
     await runtime.http.close();
   }
