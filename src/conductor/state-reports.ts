@@ -19,13 +19,13 @@ interface Waiting {
   readonly boot: string | undefined;
   readonly resolve: (nothing: null) => void;
   readonly reject: (error: unknown) => void;
-  /** Ends it unsettled. */
+  /** Leaves its promise unsettled: nobody waits for it any more. */
   readonly drop: () => void;
 }
 
 /**
- * The heartbeats of hosts that share a connection: those of half a second are one call, and fail each by itself. Of thousands of
- * hosts, what a call costs beside its work would be most of what the idle cluster does.
+ * The heartbeats of hosts that share a connection: what half a second brings goes as one call, in which each heartbeat can fail by
+ * itself. With thousands of hosts, a call for each would be most of the work of an idle cluster.
  */
 export class StateReports {
   readonly #timers: Pick<Timers, "after">;
@@ -84,7 +84,7 @@ export class StateReports {
     });
   }
 
-  /** Forgets what one boot of a host has said: it will not hear of it. */
+  /** Forgets the heartbeats of one boot of a host, which will not hear how they end. */
   dropAll({ host, boot }: Pick<Meta, "host" | "boot">): void {
     for (const group of [this.#gathered, ...this.#underWay]) {
       for (const waiting of group) {
@@ -95,7 +95,7 @@ export class StateReports {
     }
   }
 
-  /** Sends what is there. */
+  /** Sends the heartbeats that have come so far. */
   flush(): void {
     this.#cancel?.();
     this.#cancel = undefined;

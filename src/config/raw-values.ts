@@ -15,11 +15,11 @@ export interface ConfigWarning {
   /** `path:line`, the environment variable or the command-line option. */
   readonly origin: string;
   readonly message: string;
-  /** What no table knows, nor anything of a name like it: `[vnc]`, `[DEFAULT] debug`. */
+  /** The name, if no table has it nor a similar one: `[vnc]`, `[DEFAULT] debug`. */
   readonly unknown?: string;
 }
 
-/** What a source says that no table knows, and what it may be meant for. */
+/** A name in a source that no table has, and the names that may be meant. */
 interface Stray {
   readonly origin: string;
   readonly what: string;
@@ -58,7 +58,7 @@ export class RawValues {
     }
   }
 
-  /** Looks for names that are alike, which takes a while. */
+  /** Made when it is asked for: to look for similar names takes a while. */
   get warnings(): readonly ConfigWarning[] {
     return this.#strays.map(({ origin, what, name, label, known, brackets: [open = "", close = ""] }) => {
       const suggestion = didYouMean(name, known);

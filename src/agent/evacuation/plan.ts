@@ -6,8 +6,7 @@ import {
   type Migration,
   type MigrationStatus,
 } from "../../records/index.js";
-import type { AgentView } from "../context.js";
-import { hasQuirk } from "../context.js";
+import { type AgentView, hasQuirk } from "../context.js";
 import { GONE_NOWHERE } from "../operations/moves/other-moves.js";
 import { instancesOnDriver } from "./instances-on-driver.js";
 import { type DiskPlan, planDisks } from "./shared-storage.js";

@@ -4,8 +4,8 @@ import { coldMovesToList } from "../operations/cold-move/recover.js";
 import { UNENDED } from "./interrupted-evacuations.js";
 
 /**
- * The moves that this host has a part in and may have left halfway, evacuations and cold ones, asked for together. Who goes on with
- * one of them reads it again first.
+ * The evacuations and cold moves that this host has a part in and may have left halfway, in one call. What resumes one of them
+ * reads it again first.
  */
 export function listMoves({ conductor, host }: AgentView): Promise<readonly Migration[]> {
   const { migrationTypes, statuses } = coldMovesToList(true);

@@ -2,8 +2,8 @@ import type { CompiledNovaConfig } from "../../config/nova-config.js";
 import type { Logger } from "../../runtime/logger.js";
 
 /**
- * Says what of nova.conf is ignored. The file of a real nova-compute has much that an agent has not: of what no option of ours is
- * like, one line tells.
+ * Logs what of nova.conf is ignored. The file of a real nova-compute has many options that an agent does not have: those that
+ * resemble none of ours are named in one line.
  */
 export function tellWarnings(
   logger: Pick<Logger, "info" | "warn">,

@@ -9,8 +9,8 @@ export interface ToldAccess {
 }
 
 /**
- * What one host of a process was told is as good for the others. Hosts that ask at a time each ask themselves: who asked for all
- * could be killed before it is answered.
+ * Keeps what one host of a process was told of a service, for the others. Hosts that need it at the same time each ask: one that
+ * asked for all could be killed before it has its answer.
  */
 export class SharedAccess {
   #told: ToldAccess | undefined;
@@ -25,7 +25,7 @@ export class SharedAccess {
     return told;
   }
 
-  /** The service takes this token no more. */
+  /** The service has refused this token: the next host asks again. */
   refused(token: string | undefined): void {
     if (this.#told?.token === token) {
       this.#told = undefined;

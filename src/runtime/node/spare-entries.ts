@@ -4,7 +4,7 @@ import { removeEntry } from "./file-tree.js";
 
 type Kind = "file" | "folder";
 
-/** Entries of a kind that are kept at most. */
+/** As many entries of a kind are kept at most. */
 const MOST = 10_000;
 /** Modes without which another user than root can neither empty nor move them. */
 const OWN: Readonly<Record<Kind, number>> = { file: 0o600, folder: 0o700 };
@@ -40,7 +40,7 @@ export class SpareEntries {
     if (kind === "file") {
       truncateSync(path);
     }
-    // No two that are there have the same.
+    // No two entries that exist have the same inode.
     const name = String(found.ino);
     renameSync(path, this.#path(kind, name));
     names.push(name);

@@ -18,7 +18,7 @@ import type { MoveProgress } from "./move-request.js";
 
 export const COLD: readonly MigrationType[] = ["migration", "resize"];
 
-/** Keeps the confirmed moves from this host that are not settled. `waits`: of another that can be told later alone. */
+/** Picks the confirmed moves from this host that are not settled. `waits`: of at least one, only a later look can tell. */
 export async function findUnsettled(
   { context }: OperationServices,
   confirmed: readonly Migration[],

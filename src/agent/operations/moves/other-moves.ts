@@ -7,7 +7,7 @@ import {
 } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 
-/** Tells whose a part of what an instance holds is, of which its other moves decide. */
+/** Finds out which parts of what an instance holds belong to its other moves. */
 
 type Asking = Pick<AgentContext, "conductor">;
 

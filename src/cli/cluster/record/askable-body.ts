@@ -7,7 +7,7 @@ import { placedIn } from "./first-places.js";
 import type { IdMap } from "./id-map.js";
 import type { ReplaySession } from "./replay-session.js";
 
-/** Bytes that stand for those of an image at most. */
+/** An image whose bytes were not kept gets as many zeros at most. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -29,7 +29,7 @@ export function askableBody(
   return JSON.stringify(place === undefined ? whole : placedIn(whole, place));
 }
 
-/** Digits are Base64, too, as user data has to be. */
+/** Hexadecimal digits: they are Base64, too, which user data has to be. */
 function madeUp(name: string, random: Random): string {
   return name === "blob" ? JSON.stringify({ access: random.hex(16), secret: random.hex(16) }) : random.hex(16);
 }

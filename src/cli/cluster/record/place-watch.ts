@@ -4,7 +4,7 @@ import type { Clock } from "../../../runtime/clock.js";
 import { createdServer } from "./first-places.js";
 import type { RecordedPlace } from "./recording.js";
 
-/** Looks where new servers are put, which their users are not told. */
+/** Finds out on which hosts new servers are placed: answers to users do not say so. */
 export class PlaceWatch {
   readonly #session: HostSession;
   readonly #clock: Pick<Clock, "now">;

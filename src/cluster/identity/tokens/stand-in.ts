@@ -6,7 +6,7 @@ import type { ApplicationCredential, Project, User } from "../store/records.js";
 import { type LiveToken, liveToken } from "./live-tokens.js";
 import type { TokenStore } from "./token-store.js";
 
-/** Who has a token, for a cluster that does not know them. */
+/** Describes the holder of a token to a cluster that does not know them. */
 export function callerOf(store: IdentityStore, live: LiveToken): RecordedCaller {
   const { record, user, domain, target, targetDomain, roles } = live;
   const credential = store.applicationCredentials.get(record.applicationCredentialId ?? "");
@@ -28,7 +28,7 @@ export function callerOf(store: IdentityStore, live: LiveToken): RecordedCaller 
 
 const named = ({ id, name }: { readonly id: string; readonly name: string }) => ({ id, name });
 
-/** What finds people by their names, as another cluster says them, and makes those that are not there. */
+/** Finds people by the names that another cluster gives them, and makes those who are missing. */
 export class StandIns {
   readonly #store: IdentityStore;
   readonly #tokens: TokenStore;
@@ -154,7 +154,7 @@ export class StandIns {
     });
   }
 
-  /** The one that they have elsewhere, unless somebody else has it here. */
+  /** The id that it has elsewhere, or a new one if something else has that id here. */
   #freeId(id: string, table: { get(id: string): unknown }): string {
     return table.get(id) === undefined ? id : this.#newId();
   }
