@@ -22,18 +22,30 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const widths = shrink(natural, words, width - (3 * columns.length + 1), (index) => columns[index]?.wraps === true);
   const wrapped = (texts: readonly string[]) =>
     texts.map((text, index) => wrapWords(text, widths[index] ?? text.length));
-  const table = new Table({
-    head: wrapped(columns.map((column) => column.title)),
-    colWidths: widths.map((inner) => inner + 2),
-    colAligns: columns.map((column) => column.align ?? "left"),
-    wordWrap: true,
-    wrapOnWordBoundary: false,
-    style: { head: [], border: [], compact: true },
-    chars: ASCII_BORDERS,
-  });
-  table.push(...cells.map(wrapped));
-  return table.toString();
+  const piece = (from: number): string[] => {
+    const table = new Table({
+      head: from === 0 ? wrapped(columns.map((column) => column.title)) : [],
+      colWidths: widths.map((inner) => inner + 2),
+      colAligns: columns.map((column) => column.align ?? "left"),
+      wordWrap: true,
+      wrapOnWordBoundary: false,
+      style: { head: [], border: [], compact: true },
+      chars: ASCII_BORDERS,
+    });
+    table.push(...cells.slice(from, from + ROWS).map(wrapped));
+    return table.toString().split("\n");
+  };
+  const lines = piece(0);
+  for (let from = ROWS; from < cells.length; from += ROWS) {
+    // The lower border of what is above is the upper one of what follows.
+    lines.pop();
+    lines.push(...piece(from).slice(1));
+  }
+  return lines.join("\n");
 }
+
+/** Rows that are drawn at a time: the library compares each with all the others. */
+const ROWS = 100;
 
 const ASCII_BORDERS = {
   top: "-",

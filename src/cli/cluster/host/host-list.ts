@@ -7,11 +7,16 @@ import { chosenHosts, type HostFlags, withCluster } from "./host-session.js";
 export function listHosts(hosts: readonly string[], flags: HostFlags): Promise<number> {
   return withCluster(flags, async (session, { directory, runtime, terminal }) => {
     const rows = await session.call("list_hosts", { host: null });
+    // One for all comparisons: `localeCompare` makes one for each.
+    const byName = new Intl.Collator("en", { numeric: true });
     const chosen = chosenHosts(hosts, hosts.length === 0, rows, directory.root).toSorted((one, other) =>
-      one.host.localeCompare(other.host, "en", { numeric: true }),
+      byName.compare(one.host, other.host),
     );
-    const table = hostTable(chosen, runtime.clock.now(), terminal.columns);
-    terminal.print(flags.json === true ? JSON.stringify(chosen.map(viewOf), null, 2) : table);
+    terminal.print(
+      flags.json === true
+        ? JSON.stringify(chosen.map(viewOf), null, 2)
+        : hostTable(chosen, runtime.clock.now(), terminal.columns),
+    );
     return ExitCode.ok;
   });
 }

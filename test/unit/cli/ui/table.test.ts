@@ -69,3 +69,18 @@ describe("a table", () => {
     }
   });
 });
+
+it("draws a long table as a short one", () => {
+  const columns = [
+    { title: "Name", value: ({ name }: { name: string }) => name },
+    { title: "N", value: ({ n }: { n: number }) => String(n), align: "right" as const },
+  ];
+  const rows = Array.from({ length: 250 }, (_, n) => ({ name: n % 50 === 0 ? "two\nlines" : "one", n }));
+  const lines = renderTable(columns, rows, 80).split("\n");
+  const border = "+-------+-----+";
+  expect([lines[0], lines[2], lines.at(-1)]).toEqual([border, border, border]);
+  expect(lines.filter((line) => line === border)).toHaveLength(3);
+  expect(lines).toHaveLength(4 + 255);
+  expect(lines[3]).toBe("| two   |   0 |");
+  expect(lines.at(-2)).toBe("| one   | 249 |");
+});
