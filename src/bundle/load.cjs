@@ -3,7 +3,13 @@
 const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const { createRequire } = require("node:module");
 const { basename, join } = require("node:path");
+const { setFlagsFromString } = require("node:v8");
 const { Script } = require("node:vm");
+
+// How much WebAssembly runs before V8 optimises it, a hundred times of what it is otherwise: the HTTP client's parser would be optimised
+// after some dozen answers, which takes 36 MB, of which ten stay, and longer than the answers to a small process do in an hour.
+// Before any module is loaded: V8 refuses what was compiled with other flags.
+setFlagsFromString("--wasm-tiering-budget=180000000");
 
 // Node does not check that what was compiled is of this code; the bundle's name does.
 const folder = join(__dirname, "compiled", `BUNDLE-${process.version}-${process.platform}-${process.arch}`);
