@@ -129,8 +129,12 @@ export class OurComputes extends Ours {
   }
 
   async stop(_hosts: readonly string[]): Promise<void> {
-    await this.#process?.stop();
+    const stopped = this.#process;
     this.#process = null;
+    if (stopped !== null) {
+      await stopped.stop();
+      await this.nova.plane.keep("agents.out", `${stopped.stdout}${stopped.stderr}`);
+    }
   }
 
   protected async launch(hosts: readonly string[]): Promise<number> {
@@ -143,9 +147,22 @@ export class OurComputes extends Ours {
     const options = own.flatMap((option) => ["-o", option]);
     const named = ["--config-file", this.files.get(first) ?? "", "--host", hosts.join(",")];
     this.#process = new Program("compute-agent", [...named, ...options]);
-    const { length } = hosts;
-    await this.#process.printed(new RegExp(length === 1 ? "is serving" : `${length} of ${length} hosts serve`));
     return began;
+  }
+
+  /** Also waits until each has given a sign of life. */
+  override async startAgain(hosts: readonly string[]): Promise<void> {
+    const before = await this.#beats();
+    await super.startAgain(hosts);
+    await eventually(
+      () => this.#beats(),
+      (beats) => hosts.every((host) => (beats.get(host) ?? 0) > (before.get(host) ?? 0)),
+    );
+  }
+
+  async #beats(): Promise<ReadonlyMap<string, number>> {
+    const found = await this.nova.plane.rows("select host, report_count from nova_cell1.services");
+    return new Map(found.map((row) => row.split("\t")).map(([host = "", count]) => [host, Number(count)]));
   }
 }
 

@@ -1,5 +1,4 @@
 import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
-import { connectToConductor } from "../../conductor/connect-to-conductor.js";
 import type { MessageObserver } from "../../conductor/message-observer.js";
 import { NO_TLS } from "../../conductor/open-socket.js";
 import type { ConductorConnection } from "../../conductor/port.js";
@@ -29,8 +28,8 @@ export async function connect(
   } = {},
 ): Promise<ConductorConnection> {
   const { host, transportUrl } = config.defaults;
+  // What either is made of is loaded only when it is needed.
   if (transportUrl !== null) {
-    // What it is made of is loaded only when it is needed.
     const { connectNova } = await import("./connect-nova.js");
     return connectNova(config, transportUrl, runtime, signal, options);
   }
@@ -44,7 +43,10 @@ export async function connect(
     runtime.logger.warn(`no control plane: ${reason}. ${hint}Trying again until it answers; Ctrl-C gives up`);
     tellParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
   };
-  const { url, joinToken } = await locate(config, directory, runtime, tell, signal);
+  const [{ url, joinToken }, { connectToConductor }] = await Promise.all([
+    locate(config, directory, runtime, tell, signal),
+    import("../../conductor/connect-to-conductor.js"),
+  ]);
   const connection = connectToConductor({ url, joinToken, runtime, version: version() });
   connection.onState((state, detail) => {
     if (state === "waiting") {

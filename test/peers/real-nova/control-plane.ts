@@ -23,17 +23,18 @@ const NEEDED = [
 const ROOT = process.env.REAL_NOVA_ROOT ?? "/";
 /**
  * Goes into it, for one command and what that starts: mounts are nobody else's, and go with the last of them. The peer and its
- * folders are at the same paths there. `$0` is the root, `$1` and `$2` are those, the rest is the command.
+ * folders are at the same paths there, the peer also where it is in the folder for temporary files. `$0` is the root, `$1` that
+ * folder, `$2` the peer, the rest is the command.
  */
 const ENTER = `
-mkdir -p "$0$1" "$0$2" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" &&
-  mount --bind "$1" "$0$1" && mount --bind "$2" "$0$2" || exit 1
+mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mkdir -p "$0$1" && mount --bind "$1" "$0$1" &&
+  mkdir -p "$0$2" && mount --bind "$2" "$0$2" || exit 1
 root=$0; shift 2; exec chroot "$root" "$@"
 `;
 const INTO_ROOT =
   ROOT === "/"
     ? []
-    : ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/bash", "-c", ENTER, ROOT, PEER, tmpdir()];
+    : ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/bash", "-c", ENTER, ROOT, tmpdir(), PEER];
 const HOW_TO_INSTALL =
   `the real Nova is not installed in ${ROOT}; on Debian: apt-get install python3-nova nova-api nova-conductor nova-scheduler ` +
   "placement-api uwsgi-core uwsgi-plugin-python3 rabbitmq-server mariadb-server python3-pymysql bc; " +
