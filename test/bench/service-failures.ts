@@ -5,6 +5,8 @@ const LOGS = ["nova-conductor", "nova-scheduler", "nova-api", "placement"];
 
 /** The last line of a traceback: its exception, as oslo.log and Python write it. */
 const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::|$)/;
+/** A move that the conductor gives up because nobody answered is that, and no failure of its own. */
+const UNANSWERED = /\.MigrationError: .*Timed out waiting for a reply/;
 
 /**
  * What the services of a Nova raise, whoever its computes are, while RabbitMQ is away, and when a server is asked for what it cannot
@@ -12,8 +14,9 @@ const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::
  */
 const USUAL =
   /\.(?:MessagingTimeout|MessageDeliveryFailure|MessageUndeliverable|NoValidHost|MaxRetriesExceeded|Conflict)(?:_Remote)?$/;
-/** amqp's and the sockets' own. */
-const OF_THE_BROKER = /^(?:amqp\.|kombu\.|Connection\w*Error$|BrokenPipeError$|OSError$|TimeoutError$|socket\.)/;
+/** amqp's and the sockets' own, and of oslo.messaging what it makes a timeout of. */
+const OF_THE_BROKER =
+  /^(?:amqp\.|kombu\.|_queue\.Empty$|Connection\w*Error$|BrokenPipeError$|OSError$|TimeoutError$|socket\.)/;
 
 /** Exceptions in the logs of a Nova's own services, with how often each was raised. */
 export async function failuresOfServices(state: string): Promise<ReadonlyMap<string, number>> {
@@ -22,7 +25,7 @@ export async function failuresOfServices(state: string): Promise<ReadonlyMap<str
     const log = await readFile(join(state, "log", `${service}.log`), "utf8").catch(() => "");
     for (const line of log.split("\n")) {
       const name = RAISED.exec(line)?.groups?.name;
-      if (name !== undefined && name !== "Traceback") {
+      if (name !== undefined && name !== "Traceback" && !UNANSWERED.test(line)) {
         const what = `${service}: ${name}`;
         counts.set(what, (counts.get(what) ?? 0) + 1);
       }
