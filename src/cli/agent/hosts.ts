@@ -16,6 +16,8 @@ export interface HostsOptions {
   /** Makes one life of the host. @throws what its configuration lacks */
   readonly live: (host: string, onServing: () => void) => LiveHost;
   readonly timers: Timers;
+  /** Hosts that start at a time. Default {@link STARTING}. */
+  readonly starting?: number;
   /** Hears of each change. */
   readonly onState: (standing: HostStanding) => void;
   /**
@@ -31,7 +33,7 @@ const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping
 export class Hosts implements HostController {
   readonly #options: HostsOptions;
   readonly #hosts = new Map<string, PooledHost>();
-  readonly #turns = new TaskQueue(STARTING);
+  readonly #turns: TaskQueue;
   readonly #idle: Promise<void>;
   #becomeIdle: () => void = () => {};
   #stopping = false;
@@ -41,6 +43,7 @@ export class Hosts implements HostController {
 
   constructor(options: HostsOptions) {
     this.#options = options;
+    this.#turns = new TaskQueue(options.starting ?? STARTING);
     this.#idle = new Promise((resolve) => {
       this.#becomeIdle = resolve;
     });

@@ -91,6 +91,8 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   }
 }
 
+/** As {@link Hosts} has it; a conductor of a real Nova has 55 connections to its database, and fails what has waited 30 s for one. */
+const STARTING_UNDER_NOVA = 16;
 /** Milliseconds after which those that serve are reported, though others still start. */
 const START_PATIENCE = 60_000;
 
@@ -149,6 +151,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
       report.changed(standing);
       tell({ host, state, detail: detail.slice(0, MOST_DETAIL) });
     },
+    ...(loaded.first.compiled.config.defaults.transportUrl === null ? {} : { starting: STARTING_UNDER_NOVA }),
     ...(single ? { killProcess: () => process.kill(process.pid, "SIGKILL") } : {}),
   });
   tell = connection.offerControl?.(hosts) ?? tell;
