@@ -32,7 +32,6 @@ import { hostOptions } from "./host-options.js";
 import type { Journal } from "./journal.js";
 import { lookerOn } from "./looker-on.js";
 import type { Plan } from "./plan.js";
-import { letGo, makeQuick } from "./quick-database.js";
 import { killed, type RunningAgent } from "./running-agent.js";
 
 /** One host: whoever acts for it comes and goes, what it has stays. */
@@ -225,7 +224,6 @@ export class SimulatedCluster {
       // Nodes that somebody has taken away are not made again because the control plane starts again.
       ironicNodes: this.#journal !== null && this.nodes.length > 0 ? 0 : nodes,
     });
-    makeQuick(started.store);
     this.#controlPlane = { runtime, started };
     this.evacuations.follow(started.store);
     this.writes.follow(started.store);
@@ -245,12 +243,8 @@ export class SimulatedCluster {
 
   /** The database's handle is the one thing of a dead process that the world cannot take from it. */
   #buryControlPlane(): void {
-    const { runtime, started } = this.#controlPlane ?? {};
-    runtime?.kill();
-    if (started) {
-      letGo(started.store);
-      started.store.close();
-    }
+    this.#controlPlane?.runtime.kill();
+    this.#controlPlane?.started.store.close();
     this.#controlPlane = null;
     this.writes.loses();
   }
