@@ -138,8 +138,8 @@ describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in
       }
       const settled = run.instances.filter(({ uuid }) => {
         const { deleted, host, vmState } = world.stored(uuid);
-        // A delete whose answer was lost leaves an instance in error that may hold nothing; it waits for another delete.
-        return deleted !== 0 || (host !== null && vmState !== "error");
+        // A delete that Placement refused leaves an instance in error, one that it did not answer a row that may hold nothing.
+        return deleted !== 0 || (host !== null && vmState !== "error" && vmState !== "deleted");
       });
       await checkAllocations(world, settled);
       for (const { uuid } of run.instances.filter((vm) => world.store.instances.get(vm.uuid))) {
