@@ -1,4 +1,4 @@
-import { ServiceNotFound } from "../../conductor/errors.js";
+import { ConductorUnreachable, MessagingTimeout, ServiceNotFound } from "../../conductor/errors.js";
 import type { Service } from "../../records/index.js";
 import { within } from "../../runtime/within.js";
 import type { AgentContext } from "../context.js";
@@ -14,8 +14,9 @@ export class Heartbeat {
   #stopped = false;
   /** Ends what it waits for. */
   #leave: () => void = () => {};
-  /** What the last heartbeat failed with; null: it arrived. */
-  #failure: string | null = null;
+  #connected = true;
+  /** It was logged that no conductor answers, and none has since. */
+  #unanswered = false;
 
   constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
     this.#context = context;
@@ -24,7 +25,7 @@ export class Heartbeat {
 
   /** False after a heartbeat that failed. */
   get connected(): boolean {
-    return this.#failure === null;
+    return this.#connected;
   }
 
   start(): void {
@@ -66,32 +67,33 @@ export class Heartbeat {
         { id: this.#service.id },
         { timeout: interval, signal, patient: true },
       );
-      if (this.#failure !== null) {
+      if (!this.#connected) {
         runtime.logger.info("heartbeats arrive again", { host: this.#context.host });
       }
-      this.#failure = null;
+      this.#connected = true;
+      this.#unanswered = false;
       metrics.heartbeat(true);
     } catch (error) {
       if (signal.aborted) {
         return;
       }
+      this.#connected = false;
       metrics.heartbeat(false);
       this.#tell(error);
     }
   }
 
-  /** Once of each kind, until one arrives: thousands of hosts whose control plane is gone would do little else. */
+  /** As Nova: that no conductor answers is said once. Thousands of hosts whose control plane is gone would do little else. */
   #tell(error: unknown): void {
     const { runtime, host } = this.#context;
-    const kind = error instanceof Error ? error.name : "";
-    if (kind === this.#failure) {
-      return;
+    const isUnanswered = error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
+    if (!(isUnanswered && this.#unanswered)) {
+      const what =
+        error instanceof ServiceNotFound
+          ? "the service of this host is not on record any more; it is not made again while the agent runs"
+          : "the heartbeat could not be reported";
+      runtime.logger.error(what, { host, err: error });
     }
-    this.#failure = kind;
-    const what =
-      error instanceof ServiceNotFound
-        ? "the service of this host is not on record any more; it is not made again while the agent runs"
-        : "the heartbeat could not be reported";
-    runtime.logger.error(what, { host, err: error });
+    this.#unanswered = isUnanswered;
   }
 }
