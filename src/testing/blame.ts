@@ -1,4 +1,5 @@
 import type { DriverHost } from "../virt/driver-host.js";
+import { DriverMoves } from "../virt/driver-moves.js";
 
 /** Notes which of a driver's methods threw what. */
 export class Blame {
@@ -17,10 +18,13 @@ export class Blame {
     throw error;
   }
 
-  watched(host: DriverHost): DriverHost {
+  watched<T extends DriverHost | DriverMoves>(host: T): T {
     return new Proxy(host, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
+        if (member instanceof DriverMoves) {
+          return this.watched(member);
+        }
         if (typeof member !== "function") {
           return member;
         }

@@ -6,7 +6,7 @@ import type { DriverChecks } from "./driver-checks.js";
 import { asDriverError, nostateWithoutGuest } from "./driver-error.js";
 import { DriverInvoker } from "./driver-invoker.js";
 import type { DriverMethod } from "./driver-methods.js";
-import { HostedMoves } from "./hosted-moves.js";
+import { DriverMoves } from "./driver-moves.js";
 import { lendingImages } from "./lent-images.js";
 import type { LifecycleEvents, LifecycleListener } from "./lifecycle-events.js";
 import type { ProviderTree } from "./provider-tree.js";
@@ -36,10 +36,11 @@ const MOST_CONSOLE_OUTPUT = 100 * 1024;
  * the author left it out, and survives authors who throw, hang or return rubbish: what comes out is a checked value, an
  * error of the contract, {@link VirtDriverMisbehaved} or {@link VirtDriverTimeout}.
  */
-export class DriverHost extends HostedMoves {
+export class DriverHost {
   readonly name: string;
   readonly capabilities: Readonly<Required<Capabilities>>;
   readonly rebalancesNodes: boolean;
+  readonly moves: DriverMoves;
   readonly #driver: VirtDriver;
   readonly #invoker: DriverInvoker;
   readonly #checks: DriverChecks;
@@ -54,9 +55,8 @@ export class DriverHost extends HostedMoves {
     context: HostDoors,
     options: DriverHostOptions,
   ) {
-    const invoker = new DriverInvoker(name, driver, context, options);
-    super(invoker);
-    this.#invoker = invoker;
+    this.#invoker = new DriverInvoker(name, driver, context, options);
+    this.moves = new DriverMoves(this.#invoker);
     this.#checks = this.#invoker.checks;
     this.name = name;
     this.capabilities = completeCapabilities(name, driver.capabilities);

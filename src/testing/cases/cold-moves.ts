@@ -15,7 +15,7 @@ export function leave(
   { ip }: CheckedHost,
   flavor: Flavor = instance.flavor,
 ) {
-  return host.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
+  return host.moves.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
 }
 
 export function migration(instance: Instance, to: CheckedHost) {
@@ -32,11 +32,17 @@ export async function arrive(
   const image = frozen(imageOf(lab.options.image));
   const allocations = await lab.allocations(on, instance);
   const record = migrationOf(instance, { host: on.name, node: on.name, ip: on.ip });
-  await on.host.finishMigration(record, instance, disks, { ...DEVICES, image, allocations, resizeInstance, powerOn });
+  await on.host.moves.finishMigration(record, instance, disks, {
+    ...DEVICES,
+    image,
+    allocations,
+    resizeInstance,
+    powerOn,
+  });
 }
 
 export function back({ host }: CheckedHost, instance: Instance, powerOn = true) {
-  return host.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
+  return host.moves.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
 }
 
 const FINISH: KilledWork = {
@@ -89,11 +95,11 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
       await arrive(lab, destination, moved, disks);
       await mustBe(destination, moved, "running", "finishMigration", "on the destination");
       const record = migration(instance, destination);
-      await source.host.confirmMigration(record, moved, { network: [] });
+      await source.host.moves.confirmMigration(record, moved, { network: [] });
       await mustBe(source, moved, "absent", "confirmMigration", "on the source");
       await mustBe(destination, moved, "running", "confirmMigration", "on the destination");
       await succeeds(
-        source.host.confirmMigration(record, moved, { network: [] }),
+        source.host.moves.confirmMigration(record, moved, { network: [] }),
         "confirmMigration",
         "succeed when nothing is left",
       );
@@ -232,7 +238,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
       const resized = resizedTo(instance, lab.largerFlavor);
       await arrive(lab, on, resized, disks, { resizeInstance: true });
       await mustBe(on, resized, "running", "finishMigration", "on the same host");
-      await on.host.confirmMigration(migration(instance, on), resized, { network: [] });
+      await on.host.moves.confirmMigration(migration(instance, on), resized, { network: [] });
       await mustBe(on, resized, "running", "confirmMigration", "on the same host");
     },
   },

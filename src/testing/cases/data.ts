@@ -142,7 +142,7 @@ const TRIPS: readonly Trip[] = [
       const disks = await leave(source, instance, destination);
       const moved = await lab.moved(instance, destination);
       await arrive(lab, destination, moved, disks);
-      await source.host.confirmMigration(migration(instance, destination), moved, { network: [] });
+      await source.host.moves.confirmMigration(migration(instance, destination), moved, { network: [] });
       return [destination, moved];
     },
   },
@@ -156,7 +156,7 @@ const TRIPS: readonly Trip[] = [
       const disks = await leave(on, instance, on, lab.largerFlavor);
       const resized = resizedTo(instance, lab.largerFlavor);
       await arrive(lab, on, resized, disks, { resizeInstance: true });
-      await on.host.confirmMigration(migration(instance, on), resized, { network: [] });
+      await on.host.moves.confirmMigration(migration(instance, on), resized, { network: [] });
       return [on, resized];
     },
   },
@@ -171,7 +171,7 @@ const TRIPS: readonly Trip[] = [
       const disks = await leave(source, instance, destination, lab.largerFlavor);
       const resized = resizedTo(await lab.moved(instance, destination), lab.largerFlavor);
       await arrive(lab, destination, resized, disks, { resizeInstance: true });
-      await source.host.confirmMigration(migration(instance, destination), resized, { network: [] });
+      await source.host.moves.confirmMigration(migration(instance, destination), resized, { network: [] });
       return [destination, resized];
     },
   },

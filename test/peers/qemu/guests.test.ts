@@ -184,13 +184,17 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     const source = await spawned("one");
     const destination = await connect("two");
     const before = await countsOn(consoleOn("one"), 5);
-    const disks = await source.migrateDiskAndPowerOff(vm, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: vm.flavor });
+    const disks = await source.moves.migrateDiskAndPowerOff(vm, {
+      ...NO_DEVICES,
+      destIp: "127.0.0.2",
+      flavor: vm.flavor,
+    });
     const options = { ...NO_DEVICES, image, allocations: {}, resizeInstance: false, powerOn: true };
-    await destination.finishMigration(migrationOf(), vm, disks, options);
+    await destination.moves.finishMigration(migrationOf(), vm, disks, options);
     const there = await countsOn(consoleOn("two"));
     expect(there.disk).toBeGreaterThan(before.disk);
     await destination.destroy(vm, DESTROY);
-    await source.finishRevertMigration(vm, { ...NO_DEVICES, migration: null, powerOn: true });
+    await source.moves.finishRevertMigration(vm, { ...NO_DEVICES, migration: null, powerOn: true });
     const back = await countsOn(consoleOn("one"));
     expect(back.disk).toBeGreaterThan(before.disk);
     expect(await destination.listInstanceUuids()).toEqual([]);
@@ -210,7 +214,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     const data = await prepared(source, destination);
     expect(data.blockMigration).toBe(!shared);
     const ended: string[] = [];
-    await source.liveMigration(vm, "two", {
+    await source.moves.liveMigration(vm, "two", {
       blockMigration: data.blockMigration,
       data,
       onProgress: () => {},
@@ -219,10 +223,10 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     });
     expect(ended).toEqual(["post"]);
     expect(await source.listInstanceUuids()).toEqual([]);
-    await destination.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data });
+    await destination.moves.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data });
     const last = (await countsIn(here)).at(-1);
     const moved = await countsOn(there);
-    await source.cleanup(vm, { ...NO_DEVICES, destroyDisks: !shared });
+    await source.moves.cleanup(vm, { ...NO_DEVICES, destroyDisks: !shared });
     expect(moved.memory, "its memory has come along").toBeGreaterThanOrEqual(last?.memory ?? 0);
     expect(moved.disk, "it counts in both alike").toBe(moved.memory);
     // What is on the disk there is what it has counted.
@@ -236,21 +240,21 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
   test("do not go to a host of another machine, though a folder here has its name", async () => {
     const [source, destination] = [await connect("one"), await connect("two")];
     await source.spawn(vm, spawnOptions);
-    const offered = await destination.checkCanLiveMigrateDestination(vm, {
+    const offered = await destination.moves.checkCanLiveMigrateDestination(vm, {
       blockMigration: null,
       diskOverCommit: false,
     });
     // What the destination leaves in its folder is on its machine alone.
-    await destination.cleanupLiveMigrationDestinationCheck(offered);
-    await expect(source.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow("both hosts must be one machine");
+    await destination.moves.cleanupLiveMigrationDestinationCheck(offered);
+    await expect(source.moves.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow("both hosts must be one machine");
     expect(await source.listInstanceUuids()).toEqual([UUID]);
   });
 
   async function prepared(source: DriverHost, destination: DriverHost): Promise<LiveMigrateData> {
     const asked = { blockMigration: null, diskOverCommit: false };
-    const offered = await destination.checkCanLiveMigrateDestination(vm, asked);
-    const data = await source.checkCanLiveMigrateSource(vm, offered);
-    await destination.cleanupLiveMigrationDestinationCheck(offered);
-    return destination.preLiveMigration(vm, { ...NO_DEVICES, data });
+    const offered = await destination.moves.checkCanLiveMigrateDestination(vm, asked);
+    const data = await source.moves.checkCanLiveMigrateSource(vm, offered);
+    await destination.moves.cleanupLiveMigrationDestinationCheck(offered);
+    return destination.moves.preLiveMigration(vm, { ...NO_DEVICES, data });
   }
 });

@@ -202,14 +202,14 @@ const ANSWERS: Readonly<Record<Answering, Checked>> = {
   checkInstanceSharedStorageRemote: yesOrNo((host) => host.checkInstanceSharedStorageRemote({})),
   migrateDiskAndPowerOff: {
     ask: (host) =>
-      host.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
+      host.moves.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
     broken: [[{ disks: [] }, "return a text", 'found {"disks"']],
   },
   checkCanLiveMigrateDestination: moveData((host) =>
-    host.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
+    host.moves.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
   ),
-  checkCanLiveMigrateSource: moveData((host) => host.checkCanLiveMigrateSource(instance, DATA)),
-  preLiveMigration: moveData((host) => host.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })),
+  checkCanLiveMigrateSource: moveData((host) => host.moves.checkCanLiveMigrateSource(instance, DATA)),
+  preLiveMigration: moveData((host) => host.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })),
 };
 
 describe.each(Object.entries(ANSWERS))("8.1 what %s answers is checked", (method, { ask, broken }) => {

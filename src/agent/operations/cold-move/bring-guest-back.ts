@@ -16,7 +16,7 @@ export async function bringGuestBack(progress: MoveProgress): Promise<void> {
     return;
   }
   await succeeded(progress, "bring back the guest that the move has set aside", () =>
-    driver.finishRevertMigration(now, {
+    driver.moves.finishRevertMigration(now, {
       network: [],
       migration,
       blockDevices: LOCAL_DISKS,

@@ -28,7 +28,7 @@ const STEPS = stepList<FinishProgress>("finish_resize", {
     const { instance, migration } = move;
     const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
     const allocations = await heldByGuest(progress);
-    await services.context.driver.finishMigration(migration, instance, request.diskInfo, {
+    await services.context.driver.moves.finishMigration(migration, instance, request.diskInfo, {
       network: [],
       allocations,
       image: imageMeta(instance),

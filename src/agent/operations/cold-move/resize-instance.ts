@@ -37,7 +37,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   },
   migrate_disk: async (progress) => {
     const { instance, migration } = progress.move;
-    progress.diskInfo = await progress.services.context.driver.migrateDiskAndPowerOff(instance, {
+    progress.diskInfo = await progress.services.context.driver.moves.migrateDiskAndPowerOff(instance, {
       destIp: migration.destHost ?? "",
       flavor: instance.newFlavor ?? instance.flavor,
       network: [],

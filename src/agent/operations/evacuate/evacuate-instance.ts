@@ -144,7 +144,7 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
     const data = driverData({ sharedInstanceFiles: true });
     await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
   } else {
-    await services.context.driver.confirmMigration(move, instance, { network: [] });
+    await services.context.driver.moves.confirmMigration(move, instance, { network: [] });
   }
 }
 

@@ -24,7 +24,7 @@ interface DestinationCheck {
 const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   check_destination: async (check) => {
     const { services, instance, blockMigration, diskOverCommit } = check;
-    check.made = await services.context.driver.checkCanLiveMigrateDestination(instance, {
+    check.made = await services.context.driver.moves.checkCanLiveMigrateDestination(instance, {
       blockMigration,
       diskOverCommit,
     });
@@ -75,7 +75,7 @@ async function checkSource(call: Call<"check_can_live_migrate_source">): Promise
   return withActionEvent(services.context, event, () =>
     preCheck(services, async () => {
       const { instance } = await demand(services.context, call, request);
-      return services.context.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
+      return services.context.driver.moves.checkCanLiveMigrateSource(instance, driverData(request.data));
     }),
   );
 }
@@ -86,7 +86,7 @@ async function cleanUpChecks({ services, instance, made }: DestinationCheck): Pr
     return;
   }
   await attempt(services.context, instance.uuid, "remove what the checks of a live migration made", () =>
-    services.context.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
+    services.context.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
   );
 }
 

@@ -54,7 +54,7 @@ async function copy(flow: Flow): Promise<void> {
   flow.copying = true;
   entry.phase = "running";
   try {
-    await driver.liveMigration(instance, dest, {
+    await driver.moves.liveMigration(instance, dest, {
       blockMigration: data.blockMigration,
       data,
       onProgress: (news) => {
@@ -65,7 +65,7 @@ async function copy(flow: Flow): Promise<void> {
         // Asked for before the driver had begun, when there was nothing to stop.
         stopped = true;
         void attempt(services.context, instance.uuid, "stop the live migration", () =>
-          driver.liveMigrationAbort(instance),
+          driver.moves.liveMigrationAbort(instance),
         );
       },
       postMethod: async () => {

@@ -29,7 +29,7 @@ interface Incoming<M extends IncomingMethod> {
 const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
   prepare_guest: async (incoming) => {
     const { services, instance, data } = incoming;
-    incoming.data = await services.context.driver.preLiveMigration(instance, moveOptions(data));
+    incoming.data = await services.context.driver.moves.preLiveMigration(instance, moveOptions(data));
   },
 });
 
@@ -43,7 +43,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
     if ((await driver.powerState(instance)) === POWER_STATES.nostate) {
       throw new ObjectActionError(`host ${host} has no guest of instance ${instance.uuid}`, { reason: NO_GUEST });
     }
-    await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
+    await driver.moves.postLiveMigrationAtDestination(instance, moveOptions(data));
   },
   take_over: async ({ services, instance, migration }) => {
     if (instance.host === services.context.host) {
@@ -134,7 +134,7 @@ export async function removeArrived(
 ): Promise<void> {
   const options = { network: [], blockDevices: LOCAL_DISKS, destroyDisks, data };
   try {
-    await context.driver.rollbackLiveMigrationAtDestination(instance, options);
+    await context.driver.moves.rollbackLiveMigrationAtDestination(instance, options);
   } catch (error) {
     if (!(error instanceof InstanceExists && guestGoes)) {
       throw error;

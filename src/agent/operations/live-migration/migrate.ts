@@ -48,7 +48,7 @@ async function end(flow: Flow): Promise<void> {
     const { driver } = services.context;
     // A driver that was given up may still be at it.
     await attempt(services.context, flow.instance.uuid, "stop the live migration", () =>
-      driver.liveMigrationAbort(flow.instance),
+      driver.moves.liveMigrationAbort(flow.instance),
     );
     await endWhereGuestIs(flow, "error");
   }

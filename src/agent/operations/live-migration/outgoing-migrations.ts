@@ -110,7 +110,7 @@ export class OutgoingMigrations {
       if (!instance) {
         throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
       }
-      await driver.liveMigrationAbort(instance);
+      await driver.moves.liveMigrationAbort(instance);
     } catch (err) {
       const level = err instanceof NotImplemented || err instanceof InstanceNotFound ? "info" : "warn";
       runtime.logger[level]("the live migration of an instance that is deleted goes on to its end", {

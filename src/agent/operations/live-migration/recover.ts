@@ -104,7 +104,7 @@ async function recoverMigration(
     if (copying) {
       await attempt(services.context, instance.uuid, "stop the live migration", async () => {
         try {
-          await driver.liveMigrationAbort(instance);
+          await driver.moves.liveMigrationAbort(instance);
         } catch (error) {
           if (!(error instanceof NotImplemented)) {
             throw error;

@@ -281,6 +281,7 @@ export class FlowStage {
       capabilities,
       rebalancesNodes: false,
       supports: (method: string) => !lacks.includes(method),
+      moves: this.door("driver", {}, (method) => usual[method]),
     };
     return this.door("driver", offers, (method) => usual[method]);
   }

@@ -46,21 +46,24 @@ async function twoHosts(config: { readonly shared?: boolean; readonly source?: C
 type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
 async function check({ source, dest }: TwoHosts, blockMigration: boolean | null = null): Promise<LiveMigrateData> {
-  const given = await dest.driver.checkCanLiveMigrateDestination(small, { blockMigration, diskOverCommit: false });
+  const given = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
+    blockMigration,
+    diskOverCommit: false,
+  });
   try {
-    return await source.driver.checkCanLiveMigrateSource(small, given);
+    return await source.driver.moves.checkCanLiveMigrateSource(small, given);
   } finally {
-    await dest.driver.cleanupLiveMigrationDestinationCheck(given);
+    await dest.driver.moves.cleanupLiveMigrationDestinationCheck(given);
   }
 }
 
 /** As the agent does: checks, preparation, migration. `called` says how it ended. */
 async function migrate(hosts: TwoHosts, signal?: AbortSignal) {
   const data = await check(hosts);
-  const ready = await hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data });
+  const ready = await hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data });
   const progress: LiveMigrationProgress[] = [];
   const called: string[] = [];
-  const done = hosts.source.driver
+  const done = hosts.source.driver.moves
     .liveMigration(small, "devstack2", {
       blockMigration: data.blockMigration,
       data: ready,
@@ -68,12 +71,12 @@ async function migrate(hosts: TwoHosts, signal?: AbortSignal) {
       postMethod: async () => {
         called.push("post");
         const post = { ...NO_DEVICES, data: ready };
-        await hosts.dest.driver.postLiveMigrationAtDestination(small, post);
-        await hosts.source.driver.cleanup(small, { ...NO_DEVICES, destroyDisks: !ready.sharedInstanceFiles });
+        await hosts.dest.driver.moves.postLiveMigrationAtDestination(small, post);
+        await hosts.source.driver.moves.cleanup(small, { ...NO_DEVICES, destroyDisks: !ready.sharedInstanceFiles });
       },
       recoverMethod: async ({ status }) => {
         called.push(status);
-        await hosts.dest.driver.rollbackLiveMigrationAtDestination(small, {
+        await hosts.dest.driver.moves.rollbackLiveMigrationAtDestination(small, {
           ...NO_DEVICES,
           data: ready,
           destroyDisks: !ready.sharedInstanceFiles,
@@ -112,7 +115,7 @@ describe.each([false, true])("8.3 live migration, shared storage: %s", (shared) 
     const before = await hosts.look();
     const { called, done } = await migrate(hosts);
     await hosts.runtime.advance(30_000);
-    await hosts.source.driver.liveMigrationAbort(small);
+    await hosts.source.driver.moves.liveMigrationAbort(small);
     await hosts.runtime.runUntil(done);
     expect(called).toEqual(["cancelled"]);
     expect(await hosts.look()).toEqual(before);
@@ -143,11 +146,11 @@ describe("6.5 the course of a live migration", () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 100 } });
     const { called, done, progress } = await migrate(hosts);
     await hosts.runtime.advance(20_000);
-    await hosts.source.driver.liveMigrationForceComplete(small);
+    await hosts.source.driver.moves.liveMigrationForceComplete(small);
     await hosts.runtime.advance(1_000);
     expect(await hosts.look()).toMatchObject({ source: "paused", destination: "running" });
     expect(hosts.source.events).toEqual(["postcopy_started"]);
-    await expect(hosts.source.driver.liveMigrationAbort(small)).rejects.toThrow(/cannot be stopped any more/);
+    await expect(hosts.source.driver.moves.liveMigrationAbort(small)).rejects.toThrow(/cannot be stopped any more/);
     expect(called).toEqual([]);
     await hosts.runtime.advance(8_000);
     await done;
@@ -160,10 +163,10 @@ describe("6.5 the course of a live migration", () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 100, liveMigrationPermitPostCopy: false } });
     const { called, done } = await migrate(hosts);
     await hosts.runtime.advance(20_000);
-    await hosts.source.driver.liveMigrationForceComplete(small);
+    await hosts.source.driver.moves.liveMigrationForceComplete(small);
     await hosts.runtime.advance(1_000);
     expect(await hosts.look()).toMatchObject({ source: "paused", destination: undefined });
-    await hosts.source.driver.liveMigrationAbort(small);
+    await hosts.source.driver.moves.liveMigrationAbort(small);
     await hosts.runtime.runUntil(done);
     expect(called).toEqual(["cancelled"]);
     expect(await hosts.look()).toMatchObject({ source: "running", destination: undefined });
@@ -171,14 +174,14 @@ describe("6.5 the course of a live migration", () => {
 
   test("force-complete of none: says so", async () => {
     const { source } = await twoHosts();
-    await expect(source.driver.liveMigrationForceComplete(small)).rejects.toThrow(
+    await expect(source.driver.moves.liveMigrationForceComplete(small)).rejects.toThrow(
       /no live migration of guest .* is running/,
     );
   });
 
   test("abort of none is success", async () => {
     const { source, look } = await twoHosts();
-    await source.driver.liveMigrationAbort(small);
+    await source.driver.moves.liveMigrationAbort(small);
     expect(await look()).toMatchObject({ source: "running" });
   });
 
@@ -209,7 +212,7 @@ describe("6.5 the course of a live migration", () => {
   test("a destination of another driver: recover(failed)", async () => {
     const { source, look } = await twoHosts();
     const called: string[] = [];
-    await source.driver.liveMigration(small, "devstack2", {
+    await source.driver.moves.liveMigration(small, "devstack2", {
       blockMigration: true,
       data: { blockMigration: true, sharedInstanceFiles: false },
       onProgress: () => {},
@@ -232,9 +235,9 @@ describe("6.5 the course of a live migration", () => {
       postMethod: async () => void called.push("post"),
       recoverMethod: async ({ status }: { readonly status: string }) => void called.push(status),
     };
-    await hosts.source.driver.liveMigration(small, "devstack2", options);
+    await hosts.source.driver.moves.liveMigration(small, "devstack2", options);
     expect(called).toEqual(["failed"]);
-    await expect(hosts.dest.driver.liveMigration(small, "devstack1", options)).rejects.toThrow(GuestNotFound);
+    await expect(hosts.dest.driver.moves.liveMigration(small, "devstack1", options)).rejects.toThrow(GuestNotFound);
   });
 });
 
@@ -263,11 +266,11 @@ describe("8.3 checks, and what they leave", () => {
     expect(await refusal(await twoHosts({ dest: { diskGb: 10 } }))).toContain("need 11 GiB, but only 10 GiB are free");
     await expect(check(await twoHosts({ shared: true, dest: { diskGb: 10 } }))).resolves.toBeDefined();
     const { source, dest } = await twoHosts({ dest: { diskGb: 10 } });
-    const given = await dest.driver.checkCanLiveMigrateDestination(small, {
+    const given = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
       blockMigration: true,
       diskOverCommit: true,
     });
-    await expect(source.driver.checkCanLiveMigrateSource(small, given)).resolves.toBeDefined();
+    await expect(source.driver.moves.checkCanLiveMigrateSource(small, given)).resolves.toBeDefined();
   });
 
   test("a guest that is there already, or not here, or has no XML", async () => {
@@ -283,16 +286,16 @@ describe("8.3 checks, and what they leave", () => {
 
   test("a destination whose folder is another machine's, or of another driver", async () => {
     const { source, dest } = await twoHosts();
-    const given = await dest.driver.checkCanLiveMigrateDestination(small, {
+    const given = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
       blockMigration: null,
       diskOverCommit: false,
     });
     const uri = "fake-libvirt:///elsewhere";
     const elsewhere = { ...given, destination: { ...(given.destination as object), uri } };
-    await expect(source.driver.checkCanLiveMigrateSource(small, elsewhere)).rejects.toThrow(
+    await expect(source.driver.moves.checkCanLiveMigrateSource(small, elsewhere)).rejects.toThrow(
       /\/elsewhere is not the destination's hypervisor here: both hosts must see the same folders/,
     );
-    await expect(source.driver.checkCanLiveMigrateSource(small, { ...given, destination: null })).rejects.toThrow(
+    await expect(source.driver.moves.checkCanLiveMigrateSource(small, { ...given, destination: null })).rejects.toThrow(
       /names no hypervisor/,
     );
   });
@@ -301,7 +304,7 @@ describe("8.3 checks, and what they leave", () => {
     const hosts = await twoHosts();
     await check(hosts);
     expect((await hosts.look()).destinationFiles).toEqual([]);
-    await hosts.dest.driver.cleanupLiveMigrationDestinationCheck({
+    await hosts.dest.driver.moves.cleanupLiveMigrationDestinationCheck({
       blockMigration: true,
       sharedInstanceFiles: false,
       sharedStorageFile: "../hypervisor.json",
@@ -313,22 +316,24 @@ describe("8.3 checks, and what they leave", () => {
     const hosts = await twoHosts();
     const data = await check(hosts);
     const lie = { ...data, sharedInstanceFiles: true };
-    await expect(hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data: lie })).rejects.toThrow(
+    await expect(hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data: lie })).rejects.toThrow(
       /though both hosts share it/,
     );
     await hosts.dest.driver.spawn(small, SPAWN);
-    await expect(hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data })).rejects.toThrow(InstanceExists);
+    await expect(hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data })).rejects.toThrow(
+      InstanceExists,
+    );
   });
 
   test("8.2 cleanup must not be used on a running guest; an absent one is success", async () => {
     const { source, look } = await twoHosts();
-    await expect(source.driver.cleanup(small, DESTROY)).rejects.toThrow(/is running here: it is not cleaned up/);
+    await expect(source.driver.moves.cleanup(small, DESTROY)).rejects.toThrow(/is running here: it is not cleaned up/);
     expect(await look()).toMatchObject({ source: "running" });
     await source.driver.powerOff(small);
-    await source.driver.cleanup(small, KEEP_DISKS);
+    await source.driver.moves.cleanup(small, KEEP_DISKS);
     expect(await source.driver.instanceOnDisk(small)).toBe(true);
-    await source.driver.cleanup(small, DESTROY);
-    await source.driver.cleanup(small, DESTROY);
+    await source.driver.moves.cleanup(small, DESTROY);
+    await source.driver.moves.cleanup(small, DESTROY);
     expect((await look()).sourceFiles).toEqual([]);
   });
 
@@ -345,7 +350,7 @@ describe("8.3 checks, and what they leave", () => {
 test("8.3 post at the destination of a guest that did not arrive: InstanceNotFound", async () => {
   const { dest } = await twoHosts();
   const data = { blockMigration: true, sharedInstanceFiles: false };
-  await expect(dest.driver.postLiveMigrationAtDestination(small, { ...NO_DEVICES, data })).rejects.toThrow(
+  await expect(dest.driver.moves.postLiveMigrationAtDestination(small, { ...NO_DEVICES, data })).rejects.toThrow(
     GuestNotFound,
   );
 });
@@ -354,6 +359,6 @@ test("drivers that are told to, take their time", async () => {
   const hosts = await twoHosts({ dest: { delayPreLiveMigration: 5 } });
   const data = await check(hosts);
   const started = hosts.runtime.clock.monotonic();
-  await hosts.runtime.runUntil(hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data }));
+  await hosts.runtime.runUntil(hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data }));
   expect(hosts.runtime.clock.monotonic() - started).toBe(5_000);
 });

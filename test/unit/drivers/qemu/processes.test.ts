@@ -136,10 +136,10 @@ describe("8.3 a guest that comes to driver qemu", () => {
     const lab = new QemuLab();
     lab.script.arrival = arrival;
     const host = await lab.connect();
-    await lab.run(host.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
+    await lab.run(host.moves.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
     return {
       lab,
-      arrived: () => lab.run(host.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
+      arrived: () => lab.run(host.moves.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
       host,
     };
   }
@@ -171,7 +171,7 @@ describe("8.3 a guest that driver qemu sends", () => {
     const destination = { qemu: there, folder: "/other", instances: "/other/instances" };
     await files.write(`/qemu/migrations/${UUID}.json`, JSON.stringify({ destination, disks: [], running: true }));
     lab.script.departure = () => (lab.running.size === 2 ? "cancelling" : "cancelled");
-    await lab.run(host.liveMigrationAbort(vm));
+    await lab.run(host.moves.liveMigrationAbort(vm));
     expect([...lab.running].map(({ cwd }) => cwd)).toEqual([RUN]);
     expect(lab.asked.at(-1)).toBe("cont");
   });

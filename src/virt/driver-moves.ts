@@ -16,16 +16,13 @@ import type { DestroyOptions, Instance, Migration } from "./types.js";
 
 type Options = DriverOperationOptions;
 
-/** The moves of a driver's guests, with the contract's default where the author left a method out. */
-export abstract class HostedMoves {
+/** How the core moves a driver's guests, with the contract's default where the author left a method out. */
+export class DriverMoves {
   readonly #invoker: DriverInvoker;
 
   constructor(invoker: DriverInvoker) {
     this.#invoker = invoker;
   }
-
-  abstract powerOn(instance: Instance, options?: Options): Promise<void>;
-  abstract destroy(instance: Instance, options: DestroyOptions): Promise<void>;
 
   /** @throws {NotImplemented} {@link InstanceFaultRollback} */
   migrateDiskAndPowerOff(instance: Instance, options: MigrateDiskOptions): Promise<string> {
@@ -52,7 +49,7 @@ export abstract class HostedMoves {
     if (this.#invoker.supports("finishRevertMigration")) {
       await this.#invoker.run("finishRevertMigration", instance, options);
     } else if (options.powerOn) {
-      await this.powerOn(instance, options.signal ? { signal: options.signal } : {});
+      await this.#invoker.run("powerOn", instance, options.signal ? { signal: options.signal } : {});
     }
   }
 
@@ -134,7 +131,7 @@ export abstract class HostedMoves {
     if (this.#invoker.supports("cleanup")) {
       await this.#invoker.run("cleanup", instance, options);
     } else {
-      await this.destroy(instance, options);
+      await this.#invoker.run("destroy", instance, options);
     }
   }
 }
