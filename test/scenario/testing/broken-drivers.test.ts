@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { check, driver } from "../../../drivers/fake-libvirt/index.js";
 import { checkCase, refuseUnknownWaivers } from "../../../src/testing/check-driver.js";
 import { type CanaryPlace, CONTRACT_CASES, type DriverCheckOptions } from "../../../src/testing/index.js";
-import { DATA_FLAWS } from "./broken/data.js";
-import { brokenBy, type Flaws } from "./broken/flaw.js";
-import { GUEST_FLAWS, POWER_FLAWS } from "./broken/guests.js";
-import { HOST_FLAWS, TREE_FLAWS } from "./broken/hosts.js";
-import { MOVE_FLAWS } from "./broken/moves.js";
-import { FILE_DRIVER, fileDriver } from "./file-driver.js";
+import { DATA_FLAWS } from "../../unit/testing/broken/data.js";
+import { brokenBy, type Flaws } from "../../unit/testing/broken/flaw.js";
+import { GUEST_FLAWS, POWER_FLAWS } from "../../unit/testing/broken/guests.js";
+import { HOST_FLAWS, TREE_FLAWS } from "../../unit/testing/broken/hosts.js";
+import { MOVE_FLAWS } from "../../unit/testing/broken/moves.js";
+import { FILE_DRIVER, fileDriver } from "../../unit/testing/file-driver.js";
 
 const FLAWS: Flaws = { ...HOST_FLAWS, ...GUEST_FLAWS, ...POWER_FLAWS, ...MOVE_FLAWS, ...TREE_FLAWS, ...DATA_FLAWS };
 

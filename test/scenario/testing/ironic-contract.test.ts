@@ -1,5 +1,5 @@
 import { driver } from "../../../drivers/ironic/index.js";
 import { describeDriver } from "../../../src/testing/index.js";
-import { IRONIC } from "./ironic.js";
+import { IRONIC } from "../../unit/testing/ironic.js";
 
 describeDriver(driver, IRONIC);

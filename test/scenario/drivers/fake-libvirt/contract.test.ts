@@ -3,8 +3,8 @@ import { driver as definition } from "../../../../drivers/fake-libvirt/index.js"
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { capabilitiesAsTraits, InvalidConfiguration, VirtDriverNotReady } from "../../../../src/virt/index.js";
-import { instanceOf, NODE_UUID, OTHER_UUID, UUID, virtualContext } from "../../virt/fixtures.js";
-import { DESTROY, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, LABS, type Lab, SPAWN } from "../../../unit/drivers/fake-libvirt/fixtures.js";
+import { instanceOf, NODE_UUID, OTHER_UUID, UUID, virtualContext } from "../../../unit/virt/fixtures.js";
 
 const vm1 = instanceOf();
 const vm2 = instanceOf({ id: 43, uuid: OTHER_UUID, displayName: "vm2" });
