@@ -55,7 +55,7 @@ export interface Window {
 /** Milliseconds for which the cluster is still followed after the last browser has gone. */
 const LINGERED = 30_000;
 
-/** Serves the page, and what it shows, to browsers of this machine; wire.ts says what is where. */
+/** Serves the page, and what it shows, to browsers of this machine; wire/ says what is where. */
 export function openWindow(inside: Inside, options: WindowOptions): Window {
   const { runtime, deeds } = options;
   const { clock, random, files } = runtime;
