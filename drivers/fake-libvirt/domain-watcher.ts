@@ -45,7 +45,7 @@ export class DomainWatcher {
   #wanted: ReadonlySet<string> | "all" | undefined;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
-  /** Of the folders. */
+  /** Tell whether a folder has changed since the last look, one for each of {@link #folders}. */
   readonly #stamps = [new Stamp(), new Stamp()];
 
   /** @param stopDelay milliseconds that news of a stop is held back. */

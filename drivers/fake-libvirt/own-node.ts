@@ -11,7 +11,7 @@ export class OwnNode {
   /** Read once; undefined until the driver is connected. */
   #name: string | undefined;
   #warnedOf: string | undefined;
-  /** Of the identity, which each pass looks at and nobody changes. */
+  /** Tells whether the file with the identity has changed: each pass looks, and hardly anybody changes it. */
   readonly #stamp = new Stamp();
 
   constructor(folder: HypervisorFolder, config: FakeLibvirtConfig, context: DriverContext) {

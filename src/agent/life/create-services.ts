@@ -33,7 +33,7 @@ export interface ViewOptions {
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
-  /** Of all hosts of the process; default: nobody else asks for images. */
+  /** What the hosts of the process know together of how to get at images; default: nobody else asks. */
   readonly sharedImages?: SharedAccess;
   /** The host may be given another driver than the one that it had (spec 2.4 g); default: it refuses. */
   readonly changeDriver?: boolean;

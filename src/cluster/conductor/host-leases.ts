@@ -74,9 +74,11 @@ export class HostLeases {
     const lease = { host, bootId, pid, machine, acquiredAt: mine ? current.lease.acquiredAt : now, seenAt: now };
     const { leases } = this.#store;
     const epoch = this.#store.transaction(() => {
+      // Not what is known here: the transaction around an earlier try may not have been committed, and the epoch be another boot's.
+      const isRecorded = leases.get(host)?.bootId === bootId;
       leases.put(lease);
       // A lease of an earlier release has none yet.
-      return (mine && leases.epoch(host)) || leases.nextEpoch(host);
+      return (isRecorded && leases.epoch(host)) || leases.nextEpoch(host);
     });
     this.#holdings.set(host, { lease, session, deadline: 0 });
     this.#onHolder(host, pid);

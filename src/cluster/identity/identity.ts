@@ -37,9 +37,9 @@ export function createIdentity(options: IdentityOptions) {
     handle: identityHandler({ store, tokens, passwords, live, digests, random, clock }, options.logger),
     /** A token with what its ids name; undefined: it is not valid. */
     find: (token: string): LiveToken | undefined => live.find(token),
-    /** Who has a token, for a cluster that does not know them. */
+    /** Describes the holder of a token to a cluster that does not know them. */
     callerOf: (holder: LiveToken) => callerOf(store, holder),
-    /** Those that another cluster knew. */
+    /** Finds or makes people whom another cluster knew, and gives them tokens. */
     standIns: new StandIns(store, tokens, () => random.hex(16)),
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
     /** What a token of an application credential with access rules is good for; undefined: for everything. */

@@ -9,7 +9,7 @@ export interface AnsweredRequest {
   readonly mount: string;
   readonly request: Pick<ServiceRequest, "method" | "path" | "query" | "headers" | "body">;
   readonly response: ServiceResponse;
-  /** Who asked, or was given a token; undefined: nobody who is known. */
+  /** The user who asked, or was given a token; undefined: nobody who is known. */
   readonly caller: LiveToken | undefined;
   /** From its arrival at the service until the answer was there; null: it came to no service, or the service failed. */
   readonly milliseconds: number | null;

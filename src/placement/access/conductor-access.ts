@@ -11,7 +11,7 @@ import { SharedAccess, type ToldAccess } from "./shared-access.js";
 export function createConductorAccess(options: {
   readonly clock: Clock;
   readonly ask: () => Promise<ToldAccess>;
-  /** Of all hosts of the process that ask the same; default: nobody else asks. */
+  /** What the hosts of the process that ask the same know together; default: nobody else asks. */
   readonly shared?: SharedAccess;
 }): PlacementAccess {
   const { clock, ask, shared = new SharedAccess() } = options;

@@ -20,7 +20,7 @@ export interface ReplaySession {
 
 interface ReplaySessionPlace {
   readonly http: HttpClient;
-  /** Of the cluster. */
+  /** The cluster's address. */
   readonly url: string;
   readonly ids: IdMap;
   /** Is told of what the cluster did not have, and was made for those who ask. */

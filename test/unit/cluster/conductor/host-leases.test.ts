@@ -52,6 +52,23 @@ function refusalOf(work: () => unknown): HostLeaseHeld {
 }
 
 describe("the lease of a host", () => {
+  test("is not taken with the last holder's epoch when the transaction around it was not committed", async () => {
+    const { session: first } = connection();
+    const { epoch } = leases.acquire(HOST, first, ONE);
+    leases.sessionEnded(first);
+    await runtime.advance(TTL);
+    const { session } = connection();
+    const frame = () =>
+      store.transaction(() => {
+        leases.acquire(HOST, session, THREE);
+        throw new Error("the disk is full");
+      });
+    expect(frame).toThrow("the disk is full");
+    // The conductor carries out each message of such a frame by itself.
+    expect(leases.acquire(HOST, session, THREE).epoch).toBeGreaterThan(epoch);
+    expect(store.leases.get(HOST)?.bootId).toBe(THREE.bootId);
+  });
+
   test("is its first taker's, stored with who that is and since when", () => {
     const { session } = connection();
     const { epoch, loser } = leases.acquire(HOST, session, ONE);
