@@ -13,7 +13,7 @@ let journal: Journal;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "simulated-hosts-"));
   const plan = drawPlan("7", 1_000, { hosts: 1, pace: 1_000, leftOut: 1, metal: 0 });
-  cluster = new SimulatedCluster(plan, join(folder, "state.sqlite"));
+  cluster = new SimulatedCluster(plan, folder);
   journal = new Journal(cluster.world);
   await cluster.world.runUntil(cluster.open(journal));
 });
@@ -49,4 +49,19 @@ test("a host whose power goes while its agent connects can be started again", as
   expect(host.agent).toBeNull();
   await cluster.world.runUntil(cluster.startAgent(host));
   expect(host.serves).toBe(true);
+});
+
+test("a control plane whose start has failed does not keep the next one from what was committed", async () => {
+  const hosts = () => cluster.store.services.list({ binary: "nova-compute" }).map(({ host }) => host);
+  const before = hosts();
+  expect(before).toHaveLength(1);
+  const { disk } = cluster.world.machine;
+  for (let times = 0; times < 3; times += 1) {
+    cluster.killControlPlane();
+    disk.setTrouble("/cluster", { full: true, slow: 0 });
+    await expect(cluster.world.runUntil(cluster.startControlPlane())).rejects.toThrow("ENOSPC");
+    disk.setTrouble("/cluster", null);
+    await cluster.world.runUntil(cluster.startControlPlane());
+    expect(hosts()).toEqual(before);
+  }
 });

@@ -89,7 +89,7 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
 /** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */
 export async function simulate(plan: Plan): Promise<Outcome> {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "compute-agent-simulate-"));
-  const cluster = new SimulatedCluster(plan, join(folder, "state.sqlite"));
+  const cluster = new SimulatedCluster(plan, folder);
   const { world } = cluster;
   const journal = new Journal(world);
   const began = world.now;

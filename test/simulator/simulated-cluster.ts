@@ -33,6 +33,7 @@ import type { Journal } from "./journal.js";
 import { lookerOn } from "./looker-on.js";
 import type { Plan } from "./plan.js";
 import { killed, type RunningAgent } from "./running-agent.js";
+import { makeQuick, StateFiles } from "./state-files.js";
 
 /** One host: whoever acts for it comes and goes, what it has stays. */
 export class SimulatedHost {
@@ -106,7 +107,7 @@ interface AgentPlace {
 /** Why an agent may end by itself: another acts for its host, or the conductor was away for longer than it waits for an answer. */
 const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
 
-/** A control plane and agents as processes of one virtual world, over one database file that outlives them. */
+/** A control plane and agents as processes of one virtual world, over a state of record that outlives them. */
 export class SimulatedCluster {
   readonly world: VirtualWorld;
   readonly hosts: readonly SimulatedHost[];
@@ -121,17 +122,18 @@ export class SimulatedCluster {
   /** What happened that nobody asked for. */
   readonly unexplained: string[] = [];
   readonly plan: Plan;
-  readonly #directory;
+  readonly #directory = stateDir("/cluster", "/");
+  readonly #stateFiles: StateFiles;
   #controlPlane: { readonly runtime: VirtualRuntime; readonly started: ControlPlane } | null = null;
   #starting = false;
   #port = 0;
   #journal: Journal | null = null;
 
-  /** @param database a file of the real world, which SQLite keeps for the simulated one */
-  constructor(plan: Plan, database: string) {
+  /** @param folder one of the real world, for {@link StateFiles} */
+  constructor(plan: Plan, folder: string) {
     const { seed, deployment } = plan;
     this.plan = plan;
-    this.#directory = { ...stateDir("/cluster", "/"), database };
+    this.#stateFiles = new StateFiles(folder);
     this.world = new VirtualWorld({
       seed,
       ...(deployment.interleave > 0 ? { interleave: deployment.interleave } : {}),
@@ -216,7 +218,7 @@ export class SimulatedCluster {
     const { sameHostResize, reclaimInterval, quirks, nodes } = this.plan.deployment;
     const started = await openControlPlane({
       runtime: this.doors.runtime(this.watch.placementOf(runtime)),
-      directory: this.#directory,
+      directory: { ...this.#directory, database: this.#stateFiles.next() },
       port: this.#port,
       allowResizeToSameHost: sameHostResize,
       reclaimInstanceInterval: reclaimInterval,
@@ -224,6 +226,7 @@ export class SimulatedCluster {
       // Nodes that somebody has taken away are not made again because the control plane starts again.
       ironicNodes: this.#journal !== null && this.nodes.length > 0 ? 0 : nodes,
     });
+    makeQuick(started.store);
     this.#controlPlane = { runtime, started };
     this.evacuations.follow(started.store);
     this.writes.follow(started.store);
