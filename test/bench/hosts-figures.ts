@@ -6,7 +6,7 @@ import type { Json } from "../process/support/cloud.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
 import type { BenchHosts } from "./moves-hosts.js";
-import { usageOf } from "./processes.js";
+import { cpuOf, cpuSince } from "./processes.js";
 
 export interface Figure {
   readonly what: string;
@@ -23,12 +23,6 @@ export interface Phases {
   readonly idle: number;
   readonly servers: number;
   readonly tell: (text: string) => void;
-}
-
-/** Seconds of processor time until now. */
-interface Cpu {
-  readonly agents: number;
-  readonly controlPlane: number;
 }
 
 /** What many hosts cost to start, to have, and to leave alone, and servers over them. */
@@ -147,13 +141,4 @@ function memory(): { readonly heap: number; readonly resident: number } {
 async function residentKb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1] ?? 0);
-}
-
-async function cpuOf(controlPlane: number): Promise<Cpu> {
-  const { user, system } = process.cpuUsage();
-  return { agents: (user + system) / 1e6, controlPlane: (await usageOf([controlPlane])).cpu };
-}
-
-function cpuSince(now: Cpu, before: Cpu): Cpu {
-  return { agents: now.agents - before.agents, controlPlane: now.controlPlane - before.controlPlane };
 }

@@ -65,14 +65,16 @@ const moves = values["no-moves"]
       await pool.start(cloud);
       const bench = new MovesBench(cloud, pool, servers, (operation) => tell(`  ${operation}`));
       await bench.run();
-      return bench.figures.map(
-        ({ operation, perSecond }): Figure => ({
+      return bench.figures.flatMap(({ operation, perSecond, agents, controlPlane }): readonly Figure[] => [
+        {
           what: `${operation}, ${MOVES_HOSTS} hosts`,
           unit: "a second",
           value: perSecond,
           ...(MOVES_AIMED.includes(operation) ? { aim: { least: 200 } } : {}),
-        }),
-      );
+        },
+        { what: `${operation}: agents' CPU`, unit: "ms", value: agents },
+        { what: `${operation}: control plane's CPU`, unit: "ms", value: controlPlane },
+      ]);
     });
 const faults = values["no-faults"] ? [] : await measureNeighbours(Math.min(hosts, NEIGHBOURS), tell);
 const figures = [...many, ...moves, ...faults];

@@ -4,11 +4,15 @@ import type { Json } from "../process/support/cloud.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
 import type { BenchHosts } from "./moves-hosts.js";
+import { cpuOf, cpuSince } from "./processes.js";
 
 export interface Figure {
   readonly operation: string;
   readonly hosts: number;
   readonly perSecond: number;
+  /** Milliseconds of processor time a server: of the agents, with this process' client, and of the control plane. */
+  readonly agents: number;
+  readonly controlPlane: number;
 }
 
 const list = (json: Json | undefined): Json[] => Object.values(json ?? {});
@@ -55,7 +59,8 @@ export class MovesBench {
   /** From the first request until every server is at rest in the status; null: until there is none. */
   async #measure(operation: string | null, work: () => Promise<void>, status: string | null): Promise<string[]> {
     this.#tell(operation ?? "boot on one host");
-    const before = performance.now();
+    const { pid } = this.#cloud.controlPlane;
+    const [before, from] = [performance.now(), await cpuOf(pid)];
     await work();
     const servers = await this.#cloud.eventually(
       async () => list((await this.#cloud.compute("GET", "/servers/detail?limit=1000")).body.servers),
@@ -69,7 +74,14 @@ export class MovesBench {
     );
     const elapsed = (performance.now() - before) / 1000;
     if (operation !== null) {
-      this.figures.push({ operation, hosts: this.#hosts.names.length, perSecond: this.#servers / elapsed });
+      const spent = cpuSince(await cpuOf(pid), from);
+      this.figures.push({
+        operation,
+        hosts: this.#hosts.names.length,
+        perSecond: this.#servers / elapsed,
+        agents: (spent.agents * 1000) / this.#servers,
+        controlPlane: (spent.controlPlane * 1000) / this.#servers,
+      });
     }
     return servers.map(({ id }) => String(id));
   }

@@ -11,6 +11,12 @@ export interface Usage {
   readonly memory: number;
 }
 
+/** Seconds of processor time until now: of the agents, which are in this process, and of a control plane. */
+export interface Cpu {
+  readonly agents: number;
+  readonly controlPlane: number;
+}
+
 /** The processes of these groups that live; a service that starts others is the leader of its group. */
 export async function groupMembers(leaders: readonly number[]): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0);
@@ -36,6 +42,15 @@ export async function usageOf(pids: readonly number[]): Promise<Usage> {
     cpu: each.reduce((total, { cpu }) => total + cpu, 0),
     memory: each.reduce((total, { memory }) => total + memory, 0),
   };
+}
+
+export async function cpuOf(controlPlane: number): Promise<Cpu> {
+  const { user, system } = process.cpuUsage();
+  return { agents: (user + system) / 1e6, controlPlane: (await usageOf([controlPlane])).cpu };
+}
+
+export function cpuSince(now: Cpu, before: Cpu): Cpu {
+  return { agents: now.agents - before.agents, controlPlane: now.controlPlane - before.controlPlane };
 }
 
 /** The fields of `/proc/pid/stat` after the name, which may have spaces; empty: it has ended. */
