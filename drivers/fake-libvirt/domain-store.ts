@@ -4,6 +4,9 @@ import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 import { TIME_STAMP_STEP } from "./stamp.js";
 
+/** A guest that loses its power is in none of these any more, whatever the file says. */
+const IN_MEMORY: readonly DomainState[] = ["running", "paused", "crashed"];
+
 interface Parsed {
   readonly modified: number;
   readonly bytes: number;
@@ -108,7 +111,7 @@ export class DomainStore {
   }
 
   async setState(uuid: string, state: DomainState): Promise<void> {
-    await this.#doors.files.write(this.#folder.stateFile(uuid), `${state}\n`);
+    await this.#doors.files.write(this.#folder.stateFile(uuid), `${state}\n`, { fleeting: IN_MEMORY.includes(state) });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { FileFailure, type Files, HostEpochOutdated, type Random } from "../../src/virt/index.js";
+import { FileFailure, type Files, HostEpochOutdated, type Random, type WriteOptions } from "../../src/virt/index.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 
 const EPOCH = /^\d+$/;
@@ -32,7 +32,7 @@ export class Fence {
     const look = () => this.#look();
     this.disks = new FencedFiles(files, look);
     this.guests = new FencedGuests(files, look, {
-      put: (path, text) => this.#put(path, text),
+      put: (path, text, options) => this.#put(path, text, options),
       take: (path) => this.#take(path),
     });
   }
@@ -105,13 +105,13 @@ export class Fence {
     );
   }
 
-  async #put(path: string, text: string): Promise<void> {
+  async #put(path: string, text: string, options?: WriteOptions): Promise<void> {
     if (this.#epoch === undefined) {
-      return this.#files.write(path, text);
+      return this.#files.write(path, text, options);
     }
     const waiting = join(this.#own, `${basename(path)}-${this.#random.hex(4)}`);
     try {
-      await this.#files.write(waiting, text, { unseen: true });
+      await this.#files.write(waiting, text, { ...options, unseen: true });
       await this.#appear(waiting, path);
     } catch (error) {
       await this.#files.remove(waiting);
@@ -193,9 +193,9 @@ class FencedFiles implements Files {
     return this.#files.readBytes(path);
   }
 
-  async write(path: string, text: string) {
+  async write(path: string, text: string, options?: WriteOptions) {
     await this.#look();
-    await this.#files.write(path, text);
+    await this.#files.write(path, text, options);
   }
 
   async writeBytes(...written: Parameters<Files["writeBytes"]>) {
@@ -234,21 +234,22 @@ class FencedFiles implements Files {
   }
 }
 
+interface GuestFence {
+  put(path: string, text: string, options?: WriteOptions): Promise<void>;
+  take(path: string): Promise<void>;
+}
+
 /** What is written and removed goes by the fence itself. */
 class FencedGuests extends FencedFiles {
-  readonly #fence: { put(path: string, text: string): Promise<void>; take(path: string): Promise<void> };
+  readonly #fence: GuestFence;
 
-  constructor(
-    files: Files,
-    look: () => Promise<void>,
-    fence: { put(path: string, text: string): Promise<void>; take(path: string): Promise<void> },
-  ) {
+  constructor(files: Files, look: () => Promise<void>, fence: GuestFence) {
     super(files, look);
     this.#fence = fence;
   }
 
-  override write(path: string, text: string) {
-    return this.#fence.put(path, text);
+  override write(path: string, text: string, options?: WriteOptions) {
+    return this.#fence.put(path, text, options);
   }
 
   override remove(path: string) {

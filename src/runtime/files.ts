@@ -10,8 +10,9 @@ export interface Files {
    * disk before its name is: a machine that loses its power leaves what was there or all of it, never a part.
    * `unseen`: a name that nobody reads before this resolves, in a folder that is there (else `ENOENT`), so that the file is
    * written under it at once; it is on the disk then, but what fails or dies before may leave a part.
+   * `fleeting`: what means nothing after a loss of power, which may leave a part of it: nobody waits for the disk.
    */
-  write(path: string, text: string, options?: { readonly mode?: number; readonly unseen?: boolean }): Promise<void>;
+  write(path: string, text: string, options?: WriteOptions): Promise<void>;
   /** Creates, as a whole as {@link write} does; `EEXIST` when it is there. */
   create(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
   /** The bytes of a file, read as they are asked for. */
@@ -42,6 +43,12 @@ export interface Files {
    * @throws {FileFailure} at once when the folder is absent.
    */
   watch(folder: string, listener: (names?: readonly string[]) => void): () => void;
+}
+
+export interface WriteOptions {
+  readonly mode?: number;
+  readonly unseen?: boolean;
+  readonly fleeting?: boolean;
 }
 
 export interface FileStat {

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { FileFailure, type FileStat, type Files } from "../runtime/files.js";
+import { FileFailure, type FileStat, type Files, type WriteOptions } from "../runtime/files.js";
 import { type Bytes, bytesIn } from "../runtime/transfers.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
@@ -31,16 +31,16 @@ export class VirtualFiles implements Files {
   async write(
     path: string,
     text: string,
-    { mode = 0o644, unseen = false }: { readonly mode?: number; readonly unseen?: boolean } = {},
+    { mode = 0o644, unseen = false, fleeting = false }: WriteOptions = {},
   ): Promise<void> {
     await this.#do(path, () => {
       this.#refuseIfFull(path, "write");
       if (unseen && !this.#disk.stat(dirname(path))) {
         throw new FileFailure(path, "ENOENT", "write");
       }
-      this.#disk.write(path, text, mode, this.#now(), "write", unseen ? this.#process.machine : undefined);
+      this.#disk.write(path, text, mode, this.#now(), "write", unseen || fleeting ? this.#process.machine : undefined);
     });
-    if (unseen) {
+    if (!fleeting) {
       this.#disk.sync(path);
     }
   }

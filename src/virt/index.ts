@@ -1,6 +1,6 @@
 /** The public contract of virt drivers. Drivers import from here and from nowhere else. */
 export type { Clock } from "../runtime/clock.js";
-export { FileFailure, type Files } from "../runtime/files.js";
+export { FileFailure, type Files, type WriteOptions } from "../runtime/files.js";
 export {
   type HttpClient,
   HttpConnectFailure,

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { appendFile, type FileHandle, open, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { FileFailure, type FileStat, type Files } from "../files.js";
+import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
 import type { Bytes } from "../transfers.js";
 import { codeOf } from "./file-codes.js";
 import { QuickChanges } from "./quick-changes.js";
@@ -52,21 +52,25 @@ export class NodeFiles implements Files {
   async write(
     path: string,
     text: string,
-    { mode = 0o644, unseen = false }: { readonly mode?: number; readonly unseen?: boolean } = {},
+    { mode = 0o644, unseen = false, fleeting = false }: WriteOptions = {},
   ): Promise<void> {
+    const flush = this.#onDisk && !fleeting;
     await attempt(path, "write", () =>
       unseen
-        ? this.#change.write(path, text, { mode, flag: "w", flush: this.#onDisk })
-        : this.#written(path, text, mode, (unfinished) => this.#change.rename(unfinished, path)),
+        ? this.#change.write(path, text, { mode, flag: "w", flush })
+        : this.#written(path, text, { mode, flush }, (unfinished) => this.#change.rename(unfinished, path)),
     );
   }
 
-  async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
+  async create(path: string, text: string, { mode = 0o644 }: { readonly mode?: number } = {}): Promise<void> {
     await attempt(path, "create", () =>
-      this.#written(path, text, options?.mode ?? 0o644, async (unfinished) => {
-        await this.#nameUnlessTaken(unfinished, path, text);
-        await this.#change.unlink(unfinished);
-      }),
+      text === ""
+        ? // Whole as soon as it has its name.
+          this.#inFolder(path, () => this.#change.write(path, text, { mode, flag: "wx", flush: false }))
+        : this.#written(path, text, { mode, flush: this.#onDisk }, async (unfinished) => {
+            await this.#nameUnlessTaken(unfinished, path, text);
+            await this.#change.unlink(unfinished);
+          }),
     );
   }
 
@@ -173,12 +177,16 @@ export class NodeFiles implements Files {
     }
   }
 
-  /** Puts a file whose text is on the disk beside the path, for `name` to give it its name. */
-  async #written(path: string, text: string, mode: number, name: (unfinished: string) => Promise<void>): Promise<void> {
+  /** Puts a file beside the path, for `name` to give it its name. @param how `flush`: its text is on the disk by then */
+  async #written(
+    path: string,
+    text: string,
+    how: { readonly mode: number; readonly flush: boolean },
+    name: (unfinished: string) => Promise<void>,
+  ): Promise<void> {
     const unfinished = besides(path);
     try {
-      const how = { mode, flag: "wx", flush: this.#onDisk } as const;
-      await this.#inFolder(path, () => this.#change.write(unfinished, text, how));
+      await this.#inFolder(path, () => this.#change.write(unfinished, text, { ...how, flag: "wx" }));
       await name(unfinished);
     } catch (error) {
       await this.#removeAll(unfinished);

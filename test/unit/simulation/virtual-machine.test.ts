@@ -23,6 +23,7 @@ describe("a machine that loses its power", () => {
     await world.runUntil(one.files.create("/created", "0123456789"));
     await world.runUntil(other.files.append("/other", "0123456789"));
     await world.runUntil(one.files.write("/unseen", "0123456789", { unseen: true }));
+    await world.runUntil(one.files.write("/fleeting", "0123456789", { fleeting: true }));
     one.files.write("/begun", "0123456789", { unseen: true });
     machine.losePower();
     expect([one.alive, other.alive, machine.identity === before]).toEqual([false, true, false]);
@@ -31,6 +32,7 @@ describe("a machine that loses its power", () => {
     expect(await read("/written")).toBe("0123456789");
     expect(await read("/created")).toBe("0123456789");
     expect(await read("/unseen")).toBe("0123456789");
+    expect(await read("/fleeting")).toBe("01234");
     expect(await read("/begun")).toBe("01234");
     expect(await read("/other")).toBe("0123456789");
   });

@@ -74,6 +74,21 @@ it("waits for the disk by a thread", async () => {
   });
 });
 
+it("does not wait for the disk with what a loss of power ends, nor with a new file without text", async () => {
+  await inTemporaryFolder(runtime, "changes", async (folder) => {
+    const files = new NodeFiles();
+    const at = (name: string) => join(folder, name);
+    expect(await isDoneAtOnce(files.write(at("lasting"), "text"))).toBe(false);
+    expect(await isDoneAtOnce(files.write(at("fleeting"), "text", { fleeting: true }))).toBe(true);
+    expect(await isDoneAtOnce(files.write(at("unseen"), "text", { fleeting: true, unseen: true }))).toBe(true);
+    expect(await isDoneAtOnce(files.create(at("new"), "text"))).toBe(false);
+    expect(await isDoneAtOnce(files.create(at("empty"), "", { mode: 0o600 }))).toBe(true);
+    await expect(files.create(at("empty"), "")).rejects.toMatchObject({ code: "EEXIST" });
+    expect(readdirSync(folder).toSorted()).toEqual(["empty", "fleeting", "lasting", "new", "unseen"]);
+    expect(statSync(at("empty")).mode & 0o777).toBe(0o600);
+  });
+});
+
 it("makes a folder that is there without a change, and removes one with what is in it", async () => {
   await inTemporaryFolder(runtime, "changes", async (folder) => {
     const files = new NodeFiles();
