@@ -20,12 +20,6 @@ export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
     change: "instance.host === null → false",
     reason: NULL_HOST,
   })),
-  {
-    path: "src/cluster/conductor/move-ends.ts",
-    operator: "condition",
-    change: "host === null → false",
-    reason: NULL_HOST,
-  },
   ...["true", "false"].map((value) => ({
     path: `${TASKS}/source-half.ts`,
     operator: "condition",

@@ -1,10 +1,6 @@
-import { FINAL_MIGRATION_STATUSES, type MigrationType } from "../../records/index.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
 import type { Outbox } from "./outbox.js";
-
-/** Evacuations have no second host that could still be at work. */
-const MOVES: readonly MigrationType[] = ["migration", "resize", "live-migration"];
 
 /** Milliseconds in which an agent has to answer; it only notes the end. */
 const TIMEOUT = 10_000;
@@ -26,18 +22,12 @@ export class MoveEnds {
 
   /** The migration was written, or deleted with its instance. */
   changed(id: number): void {
-    const migration = this.#store.migrations.get(id);
-    if (!migration || !MOVES.includes(migration.migrationType)) {
+    const ended = this.#store.migrations.endedMove(id);
+    const session = ended && this.#outbox.server(ended.destCompute);
+    if (!session) {
       return;
     }
-    if (migration.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status)) {
-      return;
-    }
-    const { instanceUuid, destCompute: host } = migration;
-    const session = host === null ? undefined : this.#outbox.server(host);
-    if (host === null || !session) {
-      return;
-    }
+    const { instanceUuid, destCompute: host } = ended;
     session
       .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host, timeout: TIMEOUT } })
       .catch((err: unknown) => this.#logger.debug("a destination was not told that a move ended", { err, host }));

@@ -182,9 +182,8 @@ export class Instances {
       refuseUnexpected(found, options);
       refuseHalfPlacement(found, values);
       const implied = { ...requestsOf(found, values), ...this.#zoneOfNewHost(found, values) };
-      this.#table.update(found.id, { ...values, ...implied, updatedAt: clock.now() });
       changes.changed("instance", uuid);
-      return this.#existing(uuid, readDeleted);
+      return this.#table.change(found, { ...values, ...implied, updatedAt: clock.now() });
     });
   }
 

@@ -41,6 +41,13 @@ const NEWEST: readonly SortColumn[] = [
   { column: "id", direction: "DESC", nullable: false },
 ];
 
+const FINAL_STATUSES = JSON.stringify(FINAL_MIGRATION_STATUSES);
+
+/** Evacuations have no second host that could still be at work. */
+const ENDED_MOVE = `SELECT instance_uuid, dest_compute FROM migrations
+  WHERE id = ? AND dest_compute IS NOT NULL AND migration_type <> 'evacuation'
+    AND (deleted <> 0 OR status IN (SELECT value FROM json_each(?)))`;
+
 const MIGRATIONS = tableOf("migrations", { ...MIGRATION, uuid: nullable(text(36)) });
 
 /** Table `migrations` (spec 1.5). */
@@ -59,6 +66,13 @@ export class Migrations {
 
   getByUuid(uuid: string): Migration | null {
     return this.#withUuid(this.#table.one("uuid = ?", uuid));
+  }
+
+  /** What a move that has ended was of, and where it went; null: it goes on, is an evacuation, or had no destination yet. */
+  endedMove(id: number): { readonly instanceUuid: string; readonly destCompute: string } | null {
+    // Asked of each change of a migration: the whole row would be read for nothing.
+    const row = this.#context.sql.get(ENDED_MOVE, id, FINAL_STATUSES);
+    return row ? { instanceUuid: String(row[0]), destCompute: String(row[1]) } : null;
   }
 
   /** By id. */
@@ -136,19 +150,20 @@ export class Migrations {
   ): Migration {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
-      const { status, instanceUuid } = this.#existing(id);
+      const found = this.#existing(id);
+      const { status, instanceUuid } = found;
       if (options.expectedStatus && !options.expectedStatus.includes(status)) {
         throw new InvalidMigrationState(
           `migration ${id}: found status ${status}, expected ${options.expectedStatus.join(", ")}`,
           { id, actual: status, expected: options.expectedStatus },
         );
       }
-      this.#table.update(id, { ...values, updatedAt: clock.now() });
+      const changed = this.#table.change(found, { ...values, updatedAt: clock.now() });
       if (values.status && FINAL_MIGRATION_STATUSES.includes(values.status)) {
         this.#dropContext(instanceUuid, id);
       }
       changes.changed("migration", id);
-      return this.#existing(id);
+      return changed;
     });
   }
 

@@ -86,6 +86,22 @@ export class Table<T extends object> {
     return this.#sql.run(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, id).changes > 0;
   }
 
+  /**
+   * Changes the row that the record was just read from, and returns what it is now, without reading it again: a row of these
+   * tables is long, and no trigger changes one.
+   */
+  change<R extends T & { readonly id: number }>(record: R, values: Partial<T>): R {
+    const [columns, encoded] = this.#encode(values, {});
+    const assignments = columns.map((column) => `${column} = ?`).join(", ");
+    this.#sql.run(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, record.id);
+    // As they would be read.
+    const decoded = Object.keys(values).map((field, index) => [
+      field,
+      this.#columns.get(field)?.codec.decode(encoded[index] ?? null),
+    ]);
+    return { ...record, ...Object.fromEntries(decoded) };
+  }
+
   #text(condition: string): string {
     const known = this.#texts.get(condition);
     if (known !== undefined) {

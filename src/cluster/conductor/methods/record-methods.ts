@@ -1,4 +1,5 @@
 import type { RECORD_METHODS } from "../../../conductor/methods/records.js";
+import { FINAL_MIGRATION_STATUSES } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
 import { groupOnHost } from "./group-on-host.js";
 import type { HandlersOf } from "./handlers.js";
@@ -78,8 +79,9 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       }
       const { id, changes: moves, ...status } = migration;
       const moved = migrations.save(id, moves, status);
-      // Read again: a move that ends takes its context from the instance.
-      return { instance: saved && instances.get(uuid, { readDeleted: true }), migration: moved };
+      // A move that ends has taken its context from the instance.
+      const takes = saved !== null && FINAL_MIGRATION_STATUSES.includes(moved.status);
+      return { instance: takes ? instances.get(uuid, { readDeleted: true }) : saved, migration: moved };
     },
   };
 }

@@ -10,24 +10,27 @@ import { SPAWN } from "./fixtures.js";
 const runs = instanceOf();
 const stopped = instanceOf({ id: 43, uuid: "44444444-4444-4444-8444-444444444444" });
 
-test.each([undefined, 7])("a machine that loses its power has its guests, none of which runs (epoch %s)", async (epoch) => {
-  const world = new VirtualWorld();
-  const machine = new VirtualMachine("one", world.machine.disk);
-  const connect = async (later: number): Promise<DriverHost> => {
-    const connectionUri = "fake-libvirt:///lab/hypervisors/devstack1";
-    const context = contextOf(world.spawn({ name: "agent", machine }), { config: { connectionUri } });
-    const host = await createDriverHost(definition, context);
-    await host.initHost(epoch === undefined ? undefined : { epoch: epoch + later });
-    return host;
-  };
-  const before = await world.runUntil(connect(0));
-  await world.runUntil(before.spawn(runs, SPAWN));
-  await world.runUntil(before.spawn(stopped, SPAWN));
-  await world.runUntil(before.powerOff(stopped));
-  machine.losePower();
-  const after = await world.runUntil(connect(1));
-  const states = async () => [await after.powerState(runs), await after.powerState(stopped)];
-  expect(await world.runUntil(states())).toEqual([6, 4]);
-  await world.runUntil(after.powerOn(runs));
-  expect(await world.runUntil(states())).toEqual([1, 4]);
-});
+test.each([undefined, 7])(
+  "a machine that loses its power has its guests, none of which runs (epoch %s)",
+  async (epoch) => {
+    const world = new VirtualWorld();
+    const machine = new VirtualMachine("one", world.machine.disk);
+    const connect = async (later: number): Promise<DriverHost> => {
+      const connectionUri = "fake-libvirt:///lab/hypervisors/devstack1";
+      const context = contextOf(world.spawn({ name: "agent", machine }), { config: { connectionUri } });
+      const host = await createDriverHost(definition, context);
+      await host.initHost(epoch === undefined ? undefined : { epoch: epoch + later });
+      return host;
+    };
+    const before = await world.runUntil(connect(0));
+    await world.runUntil(before.spawn(runs, SPAWN));
+    await world.runUntil(before.spawn(stopped, SPAWN));
+    await world.runUntil(before.powerOff(stopped));
+    machine.losePower();
+    const after = await world.runUntil(connect(1));
+    const states = async () => [await after.powerState(runs), await after.powerState(stopped)];
+    expect(await world.runUntil(states())).toEqual([6, 4]);
+    await world.runUntil(after.powerOn(runs));
+    expect(await world.runUntil(states())).toEqual([1, 4]);
+  },
+);

@@ -141,16 +141,28 @@ it("instance_in_hand: a message to the host, or a task, is about the instance", 
 });
 
 describe("save_together", () => {
-  it("saves both with what each expects, and answers the instance as it is after the migration", () => {
-    const { answer, asked } = call("save_together", {
-      instance: { uuid: "u", changes: { host: "h" }, expectedHost: "s" },
-      migration: { id: 1, changes: { status: "done" }, expectedStatus: ["accepted"] },
-    });
-    const again = ["instances.get", "u", { readDeleted: true }];
-    const moved = ["migrations.save", 1, { status: "done" }, { expectedStatus: ["accepted"] }];
-    expect(asked).toEqual([["instances.save", "u", { host: "h" }, { expectedHost: "s" }], moved, again]);
-    expect(answer).toEqual({ instance: again, migration: moved });
-  });
+  it.each([
+    ["done", true],
+    ["migrating", false],
+  ])(
+    "saves both with what each expects; the instance is read again after a migration that is %s: %s",
+    (status, isRead) => {
+      const moved = { status };
+      const { answer, asked } = call(
+        "save_together",
+        {
+          instance: { uuid: "u", changes: { host: "h" }, expectedHost: "s" },
+          migration: { id: 1, changes: { status }, expectedStatus: ["accepted"] },
+        },
+        { "migrations.save": moved },
+      );
+      const saved = ["instances.save", "u", { host: "h" }, { expectedHost: "s" }];
+      const again = ["instances.get", "u", { readDeleted: true }];
+      const both = [saved, ["migrations.save", 1, { status }, { expectedStatus: ["accepted"] }]];
+      expect(asked).toEqual(isRead ? [...both, again] : both);
+      expect(answer).toEqual({ instance: isRead ? again : saved, migration: moved });
+    },
+  );
 
   it("saves one alone, or none", () => {
     const saved = ["instances.save", "u", {}, {}];
