@@ -95,7 +95,7 @@ function judge(
     (rule.tasks === "any" || holdsTask(instance, requestId, rule.tasks)) &&
     (rule.vmStates?.includes(instance.vmState) ?? true);
   if (!held) {
-    return instance.taskState === null && !rule.migration ? "ended" : "taken";
+    return hasGoneOn(rule, requestId, instance) ? "ended" : "taken";
   }
   if (isInPlace(rule.instance, host, instance)) {
     return null;
@@ -105,6 +105,15 @@ function judge(
   }
   // By a state's name alone nothing is sent after an instance.
   return rule.tasks === "any" || instance.taskRequestId === requestId ? "moved" : "taken";
+}
+
+/** A start may have taken a move up and got no answer: the request has it still, and those end it who look for such moves. */
+function hasGoneOn(
+  { migration }: AdmissionRule,
+  requestId: string,
+  { taskState, taskRequestId }: Pick<Instance, "taskState" | "taskRequestId">,
+): boolean {
+  return migration === undefined ? taskState === null : taskState !== null && taskRequestId === requestId;
 }
 
 function isAtStep(

@@ -160,6 +160,12 @@ describe("6.3 row 7, on the destination", () => {
     ],
     ["deleted: its half goes", { deleted: 1 }, {}, ["placement.deleteAllocation", "migration_save"]],
     ["whose move has ended: nothing is done", {}, { status: "error" } as const, []],
+    [
+      "that a start has taken up, and did not hear what became of that: it is left to who looks for such moves",
+      { taskState: "resize_finish", taskRequestId: REQUEST } as const,
+      {},
+      [],
+    ],
   ])("the message of an instance %s", async (_, instance, migration, calls) => {
     const stage = staged({ instance, migration });
     expect(await finish(stage)).toBeNull();
