@@ -1,5 +1,6 @@
 import type { InstanceAction } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
+import { endedBadly } from "./last-words.js";
 import type { Snapshot } from "./snapshot.js";
 
 /**
@@ -33,10 +34,10 @@ export function lastDeed({ actions }: Snapshot["store"], uuid: string): Instance
   return actions.list(uuid).find(({ action }) => !/^(lock|unlock)$/.test(action));
 }
 
-/** Its last delete, and nothing after that, ended in an error that its user can see. */
+/** Its last delete, and nothing after that, ended in an error that its user can see, or its agent died in it. */
 function failedItself(store: Snapshot["store"], uuid: string): boolean {
   const last = lastDeed(store, uuid);
-  return last !== undefined && DELETES.test(last.action) && last.message === "Error";
+  return last !== undefined && DELETES.test(last.action) && endedBadly(store, last);
 }
 
 const DELETES = /^(delete|softDelete|forceDelete)$/;
@@ -51,8 +52,10 @@ function failedSoftly(store: Snapshot["store"], uuid: string): boolean {
 function wasTakenBack(store: Snapshot["store"], uuid: string): boolean {
   const actions = store.actions.list(uuid);
   const at = actions.findIndex(({ action }) => DELETES.test(action));
-  const later = actions.slice(0, Math.max(at, 0));
+  const last = actions[at];
   return (
-    actions[at]?.message === "Error" && later.some(({ action, message }) => action === "rebuild" && message === null)
+    last !== undefined &&
+    endedBadly(store, last) &&
+    actions.slice(0, at).some(({ action, message }) => action === "rebuild" && message === null)
   );
 }

@@ -1,6 +1,7 @@
 import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import { isMetal } from "./bare-metal.js";
+import { endedWell } from "./last-words.js";
 import type { Guest, Snapshot } from "./snapshot.js";
 
 const { running, paused, shutdown, suspended } = POWER_STATES;
@@ -42,7 +43,7 @@ export function wrongGuests(
 }
 
 /**
- * An action that has failed after its driver had done its work keeps the vm_state. What its guest then does, nothing puts right where
+ * An action that has failed, or whose agent died, after its driver had done its work keeps the vm_state. What its guest then does, nothing puts right where
  * `_sync_power_states` only warns, or does not look (spec 4.10).
  */
 function powersOf(
@@ -51,7 +52,7 @@ function powersOf(
   expected: typeof POWER,
 ): (typeof POWER)[VmState] {
   const deeds = store.actions.list(uuid).filter(({ action }) => !KEEPS_POWER.test(action));
-  const settled = deeds.findIndex(({ message }) => message !== "Error");
+  const settled = deeds.findIndex((deed) => endedWell(store, deed));
   const left = (settled === -1 ? deeds : deeds.slice(0, settled)).map(({ action }) => LEFT[action]);
   const powers = expected[vmState];
   if (isKeptOff(store, uuid, host)) {

@@ -51,6 +51,11 @@ export function endedWell({ actions }: Store, { id, action, message }: InstanceA
   return message === null && isOver && events.every(({ result }) => result === "Success");
 }
 
+/** It has failed, or its agent died in it, before it could tell how it ended. */
+export function endedBadly({ actions }: Store, { id, message }: InstanceAction): boolean {
+  return message === "Error" || actions.events(id).some(({ result }) => result === null);
+}
+
 /**
  * A server is in the state in which its last action has left it, when that has ended well, or in error with a fault that tells why:
  * a build that was given up ends well, too. `powerLoss`: a guest may have stopped by itself since, and its agent may have found that
