@@ -263,6 +263,11 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     store,
     /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
     controls: conductor.controls,
+    /** Once its doors are cut: closes those that listen, and the store, with whatever is under way. */
+    cut: async () => {
+      await Promise.all([listener.close(0), outside?.close(0)]);
+      store.close();
+    },
     /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
     stop: () => opened.close(),
   };

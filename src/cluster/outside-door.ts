@@ -31,7 +31,7 @@ export async function openOutsideDoor(
   { services, ...doors }: Pick<ListenOptions, "services" | "sockets" | "refuse">,
   { servers, random }: Pick<Runtime, "servers" | "random">,
   watched: (mount: string, handler: ServiceHandler) => ServiceHandler,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
+): Promise<{ readonly url: string; close(grace?: number): Promise<void> }> {
   const guarded = Object.entries(services).map(([mount, handler]) => [
     mount,
     watched(
@@ -44,7 +44,7 @@ export async function openOutsideDoor(
   const listener = port === 0 && lastPort !== undefined ? await listen(lastPort).catch(freePort) : await listen(port);
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
-    close: () => listener.close(),
+    close: (grace) => listener.close(grace),
   };
 
   function freePort(error: unknown) {

@@ -3,21 +3,28 @@ import type { Opened } from "../../runtime/opened.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { onParentGone, tellParent } from "../ui/parent.js";
 
-/** When and why an agent process is to end. */
+/** When and why what an agent process does is to end. */
 export class EndOfProcess {
   readonly #abort = new AbortController();
   readonly #logger: Logger;
   #broken: Error | undefined;
+  readonly #rest: AbortSignal;
   #stop: () => void = () => {};
   #asked = 0;
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, rest: AbortSignal) {
     this.#logger = logger;
+    this.#rest = rest;
   }
 
   /** Aborted once it is to end. */
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** The process goes on, with other work: what it does now ends as by `kill -9`. */
+  get rests(): boolean {
+    return this.#rest.aborted;
   }
 
   /** What makes it end that is no host's fault; undefined: somebody asked for it. */
@@ -39,6 +46,12 @@ export class EndOfProcess {
     this.#stop();
   }
 
+  /** Its work is to end at once. */
+  cut(): void {
+    this.#abort.abort();
+    this.#stop();
+  }
+
   /** SIGINT's and SIGTERM's. */
   ask(): void {
     this.#asked += 1;
@@ -53,16 +66,26 @@ export class EndOfProcess {
   }
 }
 
-/** Ends with SIGINT, SIGTERM and the parent. @param opened takes what takes that back */
-export function endOnSignals(logger: Logger, opened: Opened): EndOfProcess {
-  const end = new EndOfProcess(logger);
+/**
+ * Ends with SIGINT, SIGTERM and the parent, and once the process is to rest.
+ * @param opened takes what takes that back
+ */
+export function endOnSignals(logger: Logger, opened: Opened, rest: AbortSignal): EndOfProcess {
+  const end = new EndOfProcess(logger, rest);
   const stop = () => end.ask();
+  const cut = () => end.cut();
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
+  rest.addEventListener("abort", cut);
+  const forget = onParentGone(stop);
   opened.add(() => {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
+    rest.removeEventListener("abort", cut);
+    forget();
   });
-  onParentGone(stop);
+  if (rest.aborted) {
+    cut();
+  }
   return end;
 }

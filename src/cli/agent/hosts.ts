@@ -105,6 +105,13 @@ export class Hosts implements HostController {
     this.#look();
   }
 
+  /** Ends all of them as by `kill -9`, and starts none any more. Resolves when nothing of them is under way. */
+  async cut(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all([...this.#hosts.values()].map((host) => host.kill()));
+    this.#look();
+  }
+
   #count(state: HostState, by: 1 | -1): void {
     this.#living += LIVING.has(state) ? by : 0;
     this.#failed += state === "failed" ? by : 0;

@@ -98,12 +98,13 @@ export class PooledHost {
   /** SIGKILL's. Resolves when others can know of it, and nothing of it is under way. */
   async kill(): Promise<void> {
     const run = this.#run;
-    if (run === null) {
-      return;
+    if (run !== null) {
+      const dead = run.life.kill();
+      this.#end(run, "killed", null);
+      await dead;
     }
-    const dead = run.life.kill();
-    this.#end(run, "killed", null);
-    await dead;
+    // Of the lives before, too.
+    await this.#rest();
   }
 
   #begin(): void {

@@ -12,6 +12,7 @@ import type { Timers } from "../../runtime/timers.js";
 import { DriverGuard } from "../containment/driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
+import { inLives } from "../ui/lives.js";
 import { leaveParent, onAddHosts, tellParent } from "../ui/parent.js";
 import { exitCodeOf, toDo } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -26,23 +27,38 @@ import { Hosts } from "./hosts.js";
 import { HostsReport } from "./hosts-report.js";
 import { type LoadedHosts, loadHosts } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
-import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
+import { type AgentCommandOptions, agentOptions, serviceVersionOf } from "./options.js";
 import { startLogger } from "./start-logger.js";
 import { tellWarnings } from "./tell-warnings.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
 export async function serve(options: AgentCommandOptions): Promise<number> {
-  const opened = new Opened();
+  const guard = new DriverGuard("compute-agent");
   try {
-    return await serveWith(options, opened);
+    const code = await inLives(options, {
+      parse: agentOptions,
+      live: async (given, rest) => {
+        const opened = new Opened();
+        try {
+          return await serveWith(given, guard, rest, opened);
+        } finally {
+          await opened.close();
+        }
+      },
+    });
+    return code ?? ExitCode.ok;
   } finally {
-    await opened.close();
     leaveParent();
   }
 }
 
 /** @param opened takes what is to be closed at the end, however it comes. */
-async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<number> {
+async function serveWith(
+  options: AgentCommandOptions,
+  guard: DriverGuard,
+  rest: AbortSignal,
+  opened: Opened,
+): Promise<number> {
   const terminal = createTerminal();
   const logger = createLogger({
     level: options.debug === true ? "debug" : "info",
@@ -50,7 +66,6 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
     colour: terminal.interactive && process.env.NO_COLOR === undefined,
   });
   const files = new NodeFiles();
-  const guard = new DriverGuard("compute-agent");
   const loaded = await loadHosts(options, files, guard);
   const { names, first } = loaded;
   const { config } = first.compiled;
@@ -68,7 +83,7 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   const faultFile = single ? await openFaults(config.defaults.statePath, runtime) : null;
   opened.add(() => faultFile?.close());
   opened.add(guard.watchLoop(logger, { json: options.logFormat === "json" }));
-  const end = endOnSignals(logger, opened);
+  const end = endOnSignals(logger, opened, rest);
   const strays = new DriverStrays(logger, (reason) => end.breakOff(reason));
   guard.onStray((stray) => strays.take(stray));
   try {
@@ -84,8 +99,12 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
     });
     opened.add(() => connection.close());
     outlet.watchConnection(connection);
-    return await serveHosts(loaded, { runtime, connection, outlet, strays, faultFile, options, end, onAgain });
+    return await serveHosts(loaded, { runtime, connection, outlet, strays, faultFile, options, end, onAgain, opened });
   } catch (error) {
+    if (end.rests) {
+      // Something may still be under way: the process is not kept.
+      throw error;
+    }
     const asked = end.broken === undefined && end.signal.aborted;
     return failed(end.broken ?? error, asked, (text) => terminal.complain(text));
   }
@@ -113,11 +132,12 @@ interface Surroundings {
   readonly end: EndOfProcess;
   /** Has the listener hear that the control plane answers again. */
   readonly onAgain: (listener: () => void) => void;
+  readonly opened: Opened;
 }
 
 /** Serves the hosts until none lives any more. @throws why the first of them failed, unless it was asked to stop */
 async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<number> {
-  const { runtime, connection, outlet, strays, faultFile, options, end, onAgain } = around;
+  const { runtime, connection, outlet, strays, faultFile, options, end, onAgain, opened } = around;
   const shared = {
     connection,
     outlet,
@@ -147,6 +167,9 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
       );
     },
     onState: (standing) => {
+      if (end.rests) {
+        return;
+      }
       const { host, state, detail } = standing;
       report.changed(standing);
       tell({ host, state, detail: detail.slice(0, MOST_DETAIL) });
@@ -155,13 +178,23 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
     ...(single ? { killProcess: () => process.kill(process.pid, "SIGKILL") } : {}),
   });
   tell = connection.offerControl?.(hosts) ?? tell;
-  end.onStop(() => void hosts.stop());
-  process.on("SIGHUP", () => {
+  let cut: Promise<void> | undefined;
+  end.onStop(() => {
+    if (end.rests) {
+      cut = hosts.cut();
+    } else {
+      void hosts.stop();
+    }
+  });
+  const reset = () => {
     for (const life of hosts.lives) {
       life.reset();
     }
-  });
-  onAddHosts((added) => void (single ? report.refuse(added) : hosts.add(added)));
+  };
+  process.on("SIGHUP", reset);
+  opened.add(() => void process.off("SIGHUP", reset));
+  const forget = onAddHosts((added) => void (single ? report.refuse(added) : hosts.add(added)));
+  opened.add(() => forget?.());
   report.begin();
   const added = hosts.add(loaded.names);
   // A host that starts slowly does not hold back the report of the others.
@@ -169,6 +202,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
   report.started();
   await added;
   await hosts.idle;
+  await cut;
   report.close();
   const failure = hosts.standings.find(({ state }) => state === "failed");
   if (end.broken !== undefined || (failure !== undefined && !end.signal.aborted)) {

@@ -1,12 +1,16 @@
 import { Command } from "commander";
 import { startControlPlane } from "../../cluster/control-plane.js";
+import { type KeptTokens, tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
+import { Life } from "../../runtime/life.js";
+import { mortalRuntime } from "../../runtime/mortal-runtime.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { nodeKeys } from "../../runtime/node/node-keys.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { LazyWindow } from "../../window/lazy-window.js";
 import { createLogger } from "../ui/create-logger.js";
+import { inLives } from "../ui/lives.js";
 import { leaveParent, tellParent } from "../ui/parent.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -50,19 +54,53 @@ export interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFla
   readonly logRequests?: true;
 }
 
+/** The options that these arguments make. */
+export async function controlPlaneOptions(args: readonly string[]): Promise<ControlPlaneCommandOptions> {
+  let options: ControlPlaneCommandOptions | undefined;
+  await controlPlaneCommand(async (parsed) => {
+    options = parsed;
+  }).parseAsync([...args], { from: "user" });
+  if (options === undefined) {
+    throw new Error(`the control plane takes no arguments ${args.join(" ")}`);
+  }
+  return options;
+}
+
 async function serve(options: ControlPlaneCommandOptions): Promise<void> {
-  const runtime = createNodeRuntime({ logger: createLogger({ format: options.logFormat }) });
+  let tokens: KeptTokens | undefined;
+  await inLives(options, {
+    // The name of the command comes first.
+    parse: (args) => controlPlaneOptions(args.slice(1)),
+    live: async (given, rest) => {
+      tokens = await serveOnce(given, rest, tokens);
+    },
+  });
+  leaveParent();
+}
+
+/**
+ * Serves until it is told to end.
+ * @param rest it ends as by `kill -9` @param before tokens that are to be valid, too @returns those that were
+ */
+async function serveOnce(
+  options: ControlPlaneCommandOptions,
+  rest: AbortSignal,
+  before: KeptTokens | undefined,
+): Promise<KeptTokens | undefined> {
+  const life = new Life();
+  const doors = createNodeRuntime({ logger: createLogger({ format: options.logFormat }) });
+  const runtime = mortalRuntime(doors, life);
   const directory = stateDir(options.stateDir, process.cwd());
   await finishInterruptedRestore(directory, runtime.files);
-  const before = await readClusterInfo(runtime.files, directory);
+  const info = await readClusterInfo(runtime.files, directory);
   const config = await controlPlaneConfig(options, {
     runtime,
     cwd: process.cwd(),
     stateDir: directory.root,
   });
-  const outside = await outsideDoor(options, directory, runtime, before?.outside);
-  const told = untilTold();
-  const supervisor = parentSupervisor();
+  const outside = await outsideDoor(options, directory, runtime, info?.outside);
+  const told = untilTold(rest);
+  const supervisor = parentSupervisor(rest);
   let window: LazyWindow | undefined;
   tellParent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({
@@ -70,7 +108,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     digests: nodeDigests,
     keys: nodeKeys,
     directory,
-    port: options.port ?? portOf(before?.url) ?? DEFAULT_PORT,
+    port: options.port ?? portOf(info?.url) ?? DEFAULT_PORT,
     ironicNodes: options.ironic,
     ...(outside && { outside }),
     ...config,
@@ -86,14 +124,22 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     },
     ...(supervisor === undefined ? {} : { supervisor }),
   });
-  const { url, outsideUrl } = controlPlane;
+  const { url, outsideUrl, store } = controlPlane;
+  before?.putInto(store.database);
   const where = outsideUrl === undefined ? url : `${url} and ${outsideUrl}`;
   createTerminal().print(`listening on ${where}`);
   tellParent({ type: "component", state: "ready", detail: where, url });
   await told;
-  await controlPlane.stop();
-  await runtime.http.close();
-  leaveParent();
+  const tokens = rest.aborted ? tokensOf(store.database) : undefined;
+  if (rest.aborted) {
+    life.kill();
+    await controlPlane.cut();
+    await life.quiet();
+  } else {
+    await controlPlane.stop();
+  }
+  await doors.http.close();
+  return tokens;
 }
 
 function portOf(url: string | undefined): number | undefined {

@@ -20,10 +20,15 @@ class NotRunning extends Error {
  */
 export async function withOperatorSession<T>(
   command: string,
-  place: { readonly runtime: Runtime; readonly directory: StateDir },
+  place: {
+    readonly runtime: Runtime;
+    readonly directory: StateDir;
+    /** Milliseconds between two tries to connect again, and until it gives up. Default: for one that is not to be away. */
+    readonly again?: { readonly every: number; readonly patience: number };
+  },
   work: (session: HostSession) => Promise<T>,
 ): Promise<T> {
-  const { runtime, directory } = place;
+  const { runtime, directory, again } = place;
   const info = await readClusterInfo(runtime.files, directory);
   const joinToken = (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim();
   if (info === undefined || joinToken === undefined) {
@@ -40,7 +45,8 @@ export async function withOperatorSession<T>(
     joinToken,
     runtime,
     version: version(),
-    giveUpAfter: PATIENCE,
+    giveUpAfter: again?.patience ?? PATIENCE,
+    ...(again === undefined ? {} : { backoff: () => again.every }),
   });
   try {
     await connection.connected();

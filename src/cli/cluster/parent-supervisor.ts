@@ -8,8 +8,11 @@ interface Question {
   readonly reject: (error: Error) => void;
 }
 
-/** `compute-cluster up` as its control plane sees it; undefined: this process has no such parent. */
-export function parentSupervisor(): HostSupervisor | undefined {
+/**
+ * `compute-cluster up` as its control plane sees it; undefined: this process has no such parent.
+ * @param unless its answers are not heard any more then
+ */
+export function parentSupervisor(unless: AbortSignal): HostSupervisor | undefined {
   const questions = new Map<number, Question>();
   let last = 0;
   const ask = (command: HostCommand["command"], subject: string): Promise<unknown> =>
@@ -18,12 +21,13 @@ export function parentSupervisor(): HostSupervisor | undefined {
       questions.set(last, { resolve, reject });
       tellParent({ type: "host-command", id: last, command, subject });
     });
-  const hasParent = onParentMessage((message) => {
+  const forget = onParentMessage((message) => {
     if (isHostAnswer(message)) {
       settle(questions, message);
     }
   });
-  return hasParent
+  unless.addEventListener("abort", () => forget?.());
+  return forget
     ? {
         list: async () => (await ask("list", "")) as readonly HostProcess[],
         find: async (host) => (await ask("find", host)) as HostProcess | null,

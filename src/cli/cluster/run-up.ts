@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import { LastingChildren } from "../../cluster/local/lasting-children.js";
 import { stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
 import { ensureUsable } from "../../cluster/local/usable-state-dir.js";
@@ -44,19 +45,26 @@ export async function runUp(
   given: ReadonlySet<string>,
   terminal: Terminal,
 ): Promise<number> {
+  const children = new LastingChildren(nodeChildren(), nodeTimers());
   // The second Ctrl-C ends this process at once, and with it its children.
-  const place = { given, terminal, interrupt: interruptSignal() };
-  let end = await upOnce(options, { ...place, isRestored: false });
-  while (typeof end !== "number") {
-    end = await upOnce({ ...options, ...(await putInPlace(end)) }, { ...place, isRestored: true });
+  const place = { given, terminal, interrupt: interruptSignal(), children };
+  try {
+    let end = await upOnce(options, { ...place, isRestored: false });
+    while (typeof end !== "number") {
+      end = await upOnce({ ...options, ...(await putInPlace(end)) }, { ...place, isRestored: true });
+    }
+    return end;
+  } finally {
+    await children.end();
   }
-  return end;
 }
 
 interface UpPlace {
   readonly given: ReadonlySet<string>;
   readonly terminal: Terminal;
   readonly interrupt: AbortSignal;
+  /** They outlive a life of the cluster that ends with another state. */
+  readonly children: LastingChildren;
   /** It goes on from a saved state, which has what the file and the start before it have made. */
   readonly isRestored: boolean;
 }
@@ -64,7 +72,7 @@ interface UpPlace {
 /** One life of the cluster. @returns the exit code; or what is to be put in place before the next life */
 async function upOnce(
   { file, scenario, check, yes, ...flags }: UpOptions & FileFlags,
-  { given, terminal, interrupt, isRestored }: UpPlace,
+  { given, terminal, interrupt, children, isRestored }: UpPlace,
 ): Promise<number | StateToRestore> {
   let restore: StateToRestore | undefined;
   const down = new AbortController();
@@ -138,7 +146,7 @@ async function upOnce(
       }
     },
     onMessage: (message) => void hosts.take(message),
-    children: nodeChildren(),
+    children,
     timers: nodeTimers(),
     clock: nodeClock(),
   });
@@ -173,7 +181,7 @@ async function upOnce(
     terminal.complain(`compute-cluster: the control plane has ended: ${end.detail}`);
     return end.exitCode ?? ExitCode.failure;
   } finally {
-    await supervisor.stop();
+    await (restore === undefined || interrupt.aborted ? supervisor.stop() : supervisor.rest());
     await running.catch(() => undefined);
     lines.end();
   }

@@ -10,7 +10,10 @@ import { CONTROL_PLANE } from "./up-children.js";
 
 export interface UpHostsOptions {
   /** It is made after this, and only then asked. */
-  readonly supervisor: () => Pick<Supervisor, "statuses" | "hosts" | "host" | "control" | "add" | "forget" | "tell">;
+  readonly supervisor: () => Pick<
+    Supervisor,
+    "statuses" | "hosts" | "host" | "control" | "add" | "forget" | "tell" | "isStopping"
+  >;
   /** This process's. */
   readonly pid: number;
   readonly kept: Pick<KeptHosts, "hosts" | "get" | "keep" | "forget">;
@@ -28,6 +31,7 @@ export interface UpHostsOptions {
 /** What `compute-cluster up` does for operators' commands: start and end processes, and know the hosts that none serves. */
 export class UpHosts {
   readonly #options: UpHostsOptions;
+  #isReplaced = false;
 
   constructor(options: UpHostsOptions) {
     this.#options = options;
@@ -37,20 +41,26 @@ export class UpHosts {
     return this.#options.supervisor();
   }
 
-  /** Takes a message of the control plane, and answers it. */
+  /**
+   * Takes a message of the control plane, and answers it. Once another state is to be put in the place of this one, nothing is answered
+   * any more: those who ask then ask the control plane again that comes with it.
+   */
   async take(message: unknown): Promise<void> {
     if (!isHostCommand(message)) {
       return;
     }
-    const { id } = message;
-    const supervisor = this.#supervisor;
-    try {
-      supervisor.tell({ type: "host-answer", id, result: (await this.#carryOut(message)) ?? null });
-      if (message.command === "down" || message.command === "restore") {
-        this.#options.onDown();
-      }
-    } catch (error) {
-      supervisor.tell({ type: "host-answer", id, error: error instanceof Error ? error.message : String(error) });
+    const { id, command } = message;
+    const answer = await this.#carryOut(message).then(
+      (result) => ({ result: result ?? null }),
+      (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+    );
+    if (this.#isReplaced) {
+      return;
+    }
+    this.#supervisor.tell({ type: "host-answer", id, ...answer });
+    if ("result" in answer && (command === "down" || command === "restore")) {
+      this.#isReplaced = command === "restore";
+      this.#options.onDown();
     }
   }
 
@@ -62,7 +72,7 @@ export class UpHosts {
     return kept.hosts.filter((host) => host !== CONTROL_PLANE && !served.has(host));
   }
 
-  #carryOut({ command, subject }: HostCommand): unknown {
+  async #carryOut({ command, subject }: HostCommand): Promise<unknown> {
     switch (command) {
       case "list":
         return this.#list();
@@ -158,7 +168,11 @@ export class UpHosts {
     }
   }
 
+  /** @throws {Error} everything is being stopped */
   async #restore(snapshot: string): Promise<number> {
+    if (this.#supervisor.isStopping) {
+      throw new Error("compute-cluster up is stopping; start it again, and restore then");
+    }
     await this.#options.onRestore(snapshot === "" ? null : snapshot);
     return this.#options.pid;
   }

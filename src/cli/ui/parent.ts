@@ -4,41 +4,44 @@ import {
   type HostReport,
   type HostStateReport,
   isAddHosts,
+  type Resting,
 } from "../../cluster/local/reports.js";
 
 /** True: `compute-cluster up` has started this process, and may have ended since. */
 const isChild = (): boolean => process.send !== undefined;
 
 /** Tells `compute-cluster up`, when it is the parent, something. */
-export function tellParent(report: ComponentReport | HostReport | HostStateReport | HostCommand): void {
+export function tellParent(report: ComponentReport | HostReport | HostStateReport | HostCommand | Resting): void {
   if (process.connected) {
     process.send?.(report);
   }
 }
 
-/** Calls `listener` with each message of `compute-cluster up`. False: that is not the parent. */
-export function onParentMessage(listener: (message: unknown) => void): boolean {
-  if (isChild()) {
-    process.on("message", listener);
+/** What ends a listener. */
+type Forget = () => void;
+
+/** Calls `listener` with each message of `compute-cluster up`. Undefined: that is not the parent. */
+export function onParentMessage(listener: (message: unknown) => void): Forget | undefined {
+  if (!isChild()) {
+    return undefined;
   }
-  return isChild();
+  process.on("message", listener);
+  return () => void process.off("message", listener);
 }
 
 /** Calls `action` once the parent is gone, at once where it has gone before; never without one. */
-export function onParentGone(action: () => void): void {
-  if (!isChild()) {
-    return;
-  }
-  if (process.connected) {
-    process.once("disconnect", action);
-  } else {
+export function onParentGone(action: () => void): Forget {
+  if (isChild() && !process.connected) {
     action();
+  } else if (isChild()) {
+    process.once("disconnect", action);
   }
+  return () => void process.off("disconnect", action);
 }
 
 /** Calls `action` with the hosts that the parent adds. */
-export function onAddHosts(action: (hosts: readonly string[]) => void): void {
-  onParentMessage((message) => {
+export function onAddHosts(action: (hosts: readonly string[]) => void): Forget | undefined {
+  return onParentMessage((message) => {
     if (isAddHosts(message)) {
       action(message.hosts);
     }

@@ -1,10 +1,24 @@
 import { onParentGone } from "./parent.js";
 
-/** Resolves at SIGINT, SIGTERM, or when the parent that started this process as a child of `up` is gone. */
-export function untilTold(): Promise<void> {
+/**
+ * Resolves at SIGINT, SIGTERM, or when the parent that started this process as a child of `up` is gone.
+ * @param unless it resolves then, too
+ */
+export function untilTold(unless?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-    onParentGone(resolve);
+    const told = (): void => {
+      process.off("SIGINT", told);
+      process.off("SIGTERM", told);
+      unless?.removeEventListener("abort", told);
+      forget();
+      resolve();
+    };
+    process.on("SIGINT", told);
+    process.on("SIGTERM", told);
+    unless?.addEventListener("abort", told);
+    const forget = onParentGone(() => queueMicrotask(told));
+    if (unless?.aborted) {
+      told();
+    }
   });
 }

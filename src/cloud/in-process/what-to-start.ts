@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type ControlPlaneCommandOptions, controlPlaneCommand } from "../../cli/cluster/control-plane.js";
+import { type ControlPlaneCommandOptions, controlPlaneOptions } from "../../cli/cluster/control-plane.js";
 import { prepareCluster } from "../../cli/cluster/file/prepare-cluster.js";
 import { type ClusterDescription, readClusterFile } from "../../cli/cluster/file/read-cluster-file.js";
 import { type HostSettings, KeptHosts } from "../../cli/cluster/kept-hosts.js";
@@ -72,15 +72,3 @@ async function upOptions(given: StartClusterOptions, directory: StateDir, files:
 }
 
 const DEFAULT_HOSTS = 3;
-
-/** The options that `compute-cluster control-plane` would make of its arguments. */
-async function controlPlaneOptions(args: readonly string[]): Promise<ControlPlaneCommandOptions> {
-  let options: ControlPlaneCommandOptions | undefined;
-  await controlPlaneCommand(async (parsed) => {
-    options = parsed;
-  }).parseAsync([...args], { from: "user" });
-  if (options === undefined) {
-    throw new Error(`the control plane takes no arguments ${args.join(" ")}`);
-  }
-  return options;
-}

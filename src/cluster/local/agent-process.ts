@@ -1,10 +1,8 @@
 import type { AgentState, HostProcess } from "../../conductor/methods/hosts.js";
 import type { HostAction } from "../../conductor/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
-import type { Children } from "../../runtime/children.js";
-import type { Clock } from "../../runtime/clock.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
-import { Component, type ComponentState, type ComponentStatus } from "./component.js";
+import type { CancelTimer } from "../../runtime/timers.js";
+import { Component, type ComponentDoors, type ComponentState, type ComponentStatus } from "./component.js";
 import { PoolHosts } from "./pool-hosts.js";
 import { type AddHosts, type HostStateReport, isHostStateReport, OVER_THE_LINK } from "./reports.js";
 import { agentRestart } from "./restart-policy.js";
@@ -27,17 +25,11 @@ interface AgentListener {
   serving(host: string): void;
 }
 
-interface AgentDoors {
-  readonly children: Children;
-  readonly timers: Timers;
-  readonly clock: Clock;
-}
-
 /** One agent process of `compute-cluster up`, and the hosts that it serves. */
 export class AgentProcess {
   readonly plan: AgentPlan;
   readonly isPool: boolean;
-  readonly #doors: AgentDoors;
+  readonly #doors: ComponentDoors;
   readonly #component: Component;
   readonly #listener: AgentListener;
   readonly #logFile: string;
@@ -50,7 +42,7 @@ export class AgentProcess {
   constructor(
     plan: AgentPlan,
     place: { readonly directory: StateDir; readonly module: string },
-    doors: AgentDoors,
+    doors: ComponentDoors,
     listener: AgentListener,
   ) {
     this.plan = plan;
@@ -111,11 +103,14 @@ export class AgentProcess {
   }
 
   async stop(grace: number): Promise<void> {
-    for (const cancel of this.#restarts) {
-      cancel();
-    }
-    this.#restarts.clear();
+    this.#giveUpRestarts();
     await this.#component.stop(grace);
+  }
+
+  /** As {@link Component.rest}. */
+  async rest(): Promise<void> {
+    this.#giveUpRestarts();
+    await this.#component.rest();
   }
 
   hostStatus(host: string, status = this.#component.status): HostProcess {
@@ -216,6 +211,13 @@ export class AgentProcess {
       await this.#component.startAgain();
     }
     this.#listener.changed();
+  }
+
+  #giveUpRestarts(): void {
+    for (const cancel of this.#restarts) {
+      cancel();
+    }
+    this.#restarts.clear();
   }
 
   #toServe(): string {

@@ -1,6 +1,7 @@
-import type { Child, ChildExit, Children } from "../../runtime/children.js";
+import type { Child, ChildExit } from "../../runtime/children.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import type { LastingChild, LastingChildren } from "./lasting-children.js";
 import { isComponentReport } from "./reports.js";
 
 export type ComponentState =
@@ -52,6 +53,12 @@ export interface ComponentListener {
   told(message: unknown): void;
 }
 
+export interface ComponentDoors {
+  readonly children: Pick<LastingChildren, "spawn">;
+  readonly timers: Timers;
+  readonly clock: Clock;
+}
+
 /** Milliseconds of being ready after which earlier ends count no more. */
 const SOUND = 60_000;
 
@@ -61,9 +68,9 @@ const SOUND = 60_000;
 export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;
-  readonly #doors: { readonly children: Children; readonly timers: Timers; readonly clock: Clock };
+  readonly #doors: ComponentDoors;
   readonly #listener: ComponentListener;
-  #child: Child | undefined;
+  #child: LastingChild | undefined;
   #status: ComponentStatus;
   /** Why the child said that it fails. */
   #reason = "";
@@ -77,11 +84,7 @@ export class Component {
   /** Somebody asked for its end, so that it is not started again. */
   #isToEnd = false;
 
-  constructor(
-    options: ComponentOptions,
-    doors: { readonly children: Children; readonly timers: Timers; readonly clock: Clock },
-    listener: ComponentListener,
-  ) {
+  constructor(options: ComponentOptions, doors: ComponentDoors, listener: ComponentListener) {
     this.name = options.name;
     this.#options = options;
     this.#doors = doors;
@@ -165,6 +168,24 @@ export class Component {
     this.#child?.signal("SIGKILL");
     await this.#child?.exited;
     return this.#status;
+  }
+
+  /**
+   * Ends what it does as SIGKILL would. Its process stays for whoever starts the same component next; one that cannot be kept is killed.
+   * Resolves when nothing of it is under way any more.
+   */
+  async rest(): Promise<void> {
+    this.#endRestarts("stopped");
+    const child = this.#child;
+    if (child === undefined) {
+      return;
+    }
+    this.#isToEnd = true;
+    this.#set("stopping", "");
+    if (await child.rest()) {
+      this.#child = undefined;
+      this.#set("stopped", "");
+    }
   }
 
   /** For its process; false: it has none. */

@@ -54,6 +54,41 @@ export function isAddHosts(message: unknown): message is AddHosts {
   return type === "add-hosts" && Array.isArray(hosts) && hosts.every((host) => typeof host === "string");
 }
 
+/**
+ * A child is to end all that it does as `kill -9` would, and to wait for other work: another state is put in the place of the one it
+ * has. It answers {@link Resting}.
+ */
+export interface Rest {
+  readonly type: "rest";
+}
+
+export function isRest(message: unknown): message is Rest {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "rest";
+}
+
+/** Nothing of what the child did is under way any more. */
+export interface Resting {
+  readonly type: "resting";
+}
+
+export function isResting(message: unknown): message is Resting {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "resting";
+}
+
+/** A child that rests goes on as if it were started with these arguments. */
+export interface GoOn {
+  readonly type: "go-on";
+  readonly args: readonly string[];
+}
+
+export function isGoOn(message: unknown): message is GoOn {
+  if (typeof message !== "object" || message === null) {
+    return false;
+  }
+  const { type, args } = message as { readonly type?: unknown; readonly args?: unknown };
+  return type === "go-on" && Array.isArray(args) && args.every((arg) => typeof arg === "string");
+}
+
 /** Said of a host whose process cannot be told by its parent: the conductor asks the agent over its connection. */
 export const OVER_THE_LINK = "over-the-link";
 

@@ -1,15 +1,12 @@
 import type { HostProcess } from "../../conductor/methods/hosts.js";
 import type { HostAction } from "../../conductor/methods/session.js";
-import type { Children } from "../../runtime/children.js";
-import type { Clock } from "../../runtime/clock.js";
-import type { Timers } from "../../runtime/timers.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
-import { Component, type ComponentStatus } from "./component.js";
+import { Component, type ComponentDoors, type ComponentStatus } from "./component.js";
 import { isComponentReport, isHostReport, OVER_THE_LINK } from "./reports.js";
 import { controlPlaneRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
-export interface SupervisorOptions {
+export interface SupervisorOptions extends ComponentDoors {
   readonly directory: StateDir;
   readonly agents: readonly AgentPlan[];
   /** One agent after the other has to be ready: a service may not be older than all that are there (spec 1.2). */
@@ -22,9 +19,6 @@ export interface SupervisorOptions {
   readonly onServing?: (host: string) => void;
   /** Called for each message of the control plane that is not about its own state. */
   readonly onMessage?: (message: unknown) => void;
-  readonly children: Children;
-  readonly timers: Timers;
-  readonly clock: Clock;
 }
 
 /** A control plane and its agents as processes of their own: started in order, watched, stopped in the opposite order. */
@@ -112,6 +106,17 @@ export class Supervisor {
     this.#wake();
     await Promise.all(this.#agents.map((agent) => agent.stop(grace)));
     await this.#controlPlane.stop(grace);
+  }
+
+  /**
+   * Ends all of it as by SIGKILL, since another state is put in the place of what it has; processes that can be kept wait for the next
+   * supervisor with the same children. The control plane is last: who has asked it for this has its answer by then.
+   */
+  async rest(): Promise<void> {
+    this.#stopping = true;
+    this.#wake();
+    await Promise.all(this.#agents.map((agent) => agent.rest()));
+    await this.#controlPlane.rest();
   }
 
   /**

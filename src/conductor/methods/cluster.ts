@@ -11,8 +11,9 @@ export const CLUSTER_METHODS = {
    */
   stop_cluster: waits({}, trusted<{ readonly pid: number }>()),
   /**
-   * Has everything that `compute-cluster up` has started stop, puts a saved state in its place, and starts it again; it is answered
-   * before, with the pid of `up`. Null: the state after its start.
+   * Has everything that `compute-cluster up` has started end as by `kill -9`, puts a saved state in its place, and starts it again; it is
+   * answered before, with the pid of `up`. What is asked of `up` after that answer is answered by what comes up then. Null: the state
+   * after its start.
    * @throws ConductorError there is no such snapshot, or no `up` has started this control plane.
    */
   restore_cluster: waits({ snapshot: nullable(name) }, trusted<{ readonly pid: number }>()),

@@ -1,17 +1,22 @@
-import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
+import type { StateDir } from "../../../cluster/local/state-dir.js";
 import { SnapshotRefused } from "../../../cluster/snapshot/snapshot-error.js";
 import type { HostProcess } from "../../../conductor/methods/hosts.js";
 import type { HostSession } from "../../../conductor/port.js";
 import { foldHosts } from "../../../records/host-range.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { clusterState } from "../cluster-state.js";
 import { withOperatorSession } from "../operator-session.js";
 
-/** Milliseconds between two looks whether it serves again, and until nobody looks any more. */
-const LOOK_EVERY = 25;
+/** Milliseconds between two tries to reach the control plane that comes back. */
+const TRY_EVERY = 25;
+/** The same between two looks whether all hosts serve again, and until nobody looks any more. */
+const LOOK_EVERY = 50;
 const PATIENCE = 120_000;
+/** The same between two looks whether its processes are there. */
+const LOST_EVERY = 250;
 
 const UNDER_WAY: readonly HostProcess["state"][] = ["starting", "waiting", "restarting", "stopping"];
+/** A host that nobody started is stopped, and not missed. */
+const MISSED: readonly HostProcess["state"][] = [...UNDER_WAY, "failed", "killed"];
 
 interface RestorePlace {
   readonly directory: StateDir;
@@ -27,42 +32,49 @@ export async function restoreRunning(
   name: string | null,
   { directory, runtime, yes }: RestorePlace & { readonly yes: boolean },
 ): Promise<readonly string[]> {
-  const { files, processes, timers, clock } = runtime;
-  const before = await readClusterInfo(files, directory);
-  const { pid } = await withOperatorSession("snapshot-restore", { runtime, directory }, async (session) => {
+  const place = { runtime, directory, again: { every: TRY_EVERY, patience: PATIENCE } };
+  return withOperatorSession("snapshot-restore", place, async (session) => {
     if (!yes) {
       await refuseStrangers(session);
     }
-    return session.call("restore_cluster", { snapshot: name });
+    const { pid } = await session.call("restore_cluster", { snapshot: name });
+    const over = new AbortController();
+    try {
+      return await Promise.race([untilServed(session, runtime), untilGone(pid, directory, runtime, over.signal)]);
+    } finally {
+      over.abort();
+    }
   });
+}
+
+/** @returns hosts that do not serve, with the reasons */
+async function untilServed(session: HostSession, { timers, clock }: Runtime): Promise<readonly string[]> {
   const begin = clock.monotonic();
   for (;;) {
-    if (!processes.isAlive(pid) || clock.monotonic() - begin > PATIENCE) {
-      throw new Error(
-        `the cluster has not come back: ${directory.logs} has its logs; compute-cluster up goes on from the restored state`,
-      );
-    }
-    const info = await readClusterInfo(files, directory);
-    if (
-      info !== undefined &&
-      info.pid !== before?.pid &&
-      (await clusterState(directory.root, runtime)).state === "running"
-    ) {
-      break;
+    // What was asked of the control plane that ends, the next one answers.
+    const rows = await session.call("list_hosts", { host: null }, { timeout: PATIENCE });
+    if (!rows.some(({ state }) => UNDER_WAY.includes(state)) || clock.monotonic() - begin > PATIENCE) {
+      return rows
+        .filter(({ state }) => MISSED.includes(state))
+        .map(({ host, state, reason }) => `${host} ${state}: ${reason}`);
     }
     await timers.sleep(LOOK_EVERY);
   }
-  return withOperatorSession("snapshot-restore", { runtime, directory }, async (session) => {
-    for (;;) {
-      const rows = await session.call("list_hosts", { host: null });
-      if (!rows.some(({ state }) => UNDER_WAY.includes(state)) || clock.monotonic() - begin > PATIENCE) {
-        return rows
-          .filter(({ state }) => state === "failed" || UNDER_WAY.includes(state))
-          .map(({ host, state, reason }) => `${host} ${state}: ${reason}`);
-      }
-      await timers.sleep(LOOK_EVERY);
-    }
-  });
+}
+
+/** @throws {Error} the process of `up` has ended. @throws the signal's reason */
+async function untilGone(
+  pid: number,
+  { logs }: StateDir,
+  { processes, timers }: Runtime,
+  signal: AbortSignal,
+): Promise<never> {
+  while (processes.isAlive(pid)) {
+    await timers.sleep(LOST_EVERY, signal);
+  }
+  throw new Error(
+    `the cluster has not come back: ${logs} has its logs; compute-cluster up goes on from the restored state`,
+  );
 }
 
 /** @throws {SnapshotRefused} agents that `up` has not started would go on from a state that is gone */

@@ -17,13 +17,14 @@ let additions: Map<string, { hosts: readonly string[]; setting: HostSetting }>;
 let answers: object[];
 let opened: string[];
 let added: AgentPlan[];
+let isStopping: boolean;
 let hosts: UpHosts;
 
 beforeEach(() => {
   running = new Map(["h1", "h2"].map((host) => [host, aProcess(host)]));
   kept = new Map(["control-plane", "h1", "h2", "h3"].map((host) => [host, PLAIN]));
   additions = new Map();
-  [answers, opened, added] = [[], [], []];
+  [answers, opened, added, isStopping] = [[], [], [], false];
   const plansOf = (of: ReadonlyMap<string, HostSetting>): readonly AgentPlan[] =>
     [...of].map(([name, { driver = null, options = [] }]) => ({ name, hosts: [name], args: options, driver }));
   const supervisor: ReturnType<ConstructorParameters<typeof UpHosts>[0]["supervisor"]> = {
@@ -49,6 +50,9 @@ beforeEach(() => {
     },
     forget: (host) => void running.delete(host),
     tell: (message) => void answers.push(message),
+    get isStopping() {
+      return isStopping;
+    },
   };
   hosts = new UpHosts({
     pid: 4711,
@@ -108,6 +112,23 @@ describe("what up does for operators", () => {
   it("stops everything once the command is answered, with whose end to wait for", async () => {
     await ask("down");
     expect(answers).toEqual([{ type: "host-answer", id: 7, result: 4711 }, { down: true }]);
+  });
+
+  it("leaves whoever asks after a restore to the control plane that comes with the other state", async () => {
+    const asked = hosts.take({ type: "host-command", id: 8, command: "list", subject: "" });
+    await ask("restore", "one");
+    await asked;
+    await ask("down");
+    expect(answers.filter((answer) => !("id" in answer) || answer.id !== 8)).toEqual([
+      { type: "host-answer", id: 7, result: 4711 },
+      { down: true },
+    ]);
+  });
+
+  it("refuses to restore while everything is being stopped", async () => {
+    isStopping = true;
+    expect(await ask("restore", "one")).toMatchObject({ error: expect.stringContaining("is stopping") });
+    expect(answers).not.toContainEqual({ down: true });
   });
 
   it("adds hosts, keeps them for the next start, and does not start them twice", async () => {

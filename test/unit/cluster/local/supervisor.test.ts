@@ -1,58 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { AgentPlan } from "../../../../src/cluster/local/agent-process.js";
 import type { ComponentStatus } from "../../../../src/cluster/local/component.js";
+import { LastingChildren } from "../../../../src/cluster/local/lasting-children.js";
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { Supervisor } from "../../../../src/cluster/local/supervisor.js";
-import type { Child, ChildExit, SpawnOptions } from "../../../../src/runtime/children.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-
-/** A process that does what the test says. */
-class FakeChild implements Child {
-  readonly pid: number;
-  readonly args: readonly string[];
-  readonly exited: Promise<ChildExit>;
-  /** What its parent has sent it. */
-  readonly got: object[] = [];
-  readonly #end: (exit: ChildExit) => void;
-  #listener: (message: unknown) => void = () => undefined;
-
-  constructor(pid: number, { args }: SpawnOptions) {
-    this.pid = pid;
-    this.args = args;
-    const { promise, resolve } = withResolvers();
-    this.exited = promise;
-    this.#end = resolve;
-  }
-
-  onMessage(listener: (message: unknown) => void): void {
-    this.#listener = listener;
-  }
-  release(): void {}
-  signal(name: string): void {
-    this.#end(name === "SIGTERM" ? { code: 0, signal: null } : { code: null, signal: name });
-  }
-  send(message: object): void {
-    this.got.push(message);
-  }
-  say(message: unknown): void {
-    this.#listener(message);
-  }
-  report(state: string, detail = "", more: object = {}): void {
-    this.say({ type: "component", state, detail, ...more });
-  }
-  async ends(code: number | null, signal: string | null = null): Promise<void> {
-    this.#end({ code, signal });
-    await this.exited;
-  }
-}
-
-function withResolvers() {
-  let resolve: (exit: ChildExit) => void = () => undefined;
-  const promise = new Promise<ChildExit>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
-}
+import { FakeChild } from "./support/fake-child.js";
 
 function lab(names: readonly string[] = ["h1"], options: { readonly inOrder?: boolean } = {}) {
   return labOf(
@@ -72,13 +25,16 @@ function labOf(agents: readonly Pick<AgentPlan, "name" | "hosts">[], options: { 
     programs: { cluster: "/cluster.js", agent: "/agent.js" },
     controlPlaneArgs: [],
     onStatus: (status) => seen.push(status),
-    children: {
-      spawn: (given) => {
-        const child = new FakeChild(100 + children.length, given);
-        children.push(child);
-        return child;
+    children: new LastingChildren(
+      {
+        spawn: (given) => {
+          const child = new FakeChild(100 + children.length, given);
+          children.push(child);
+          return child;
+        },
       },
-    },
+      runtime.timers,
+    ),
     timers: runtime.timers,
     clock: runtime.clock,
   });
@@ -104,6 +60,24 @@ function labOf(agents: readonly Pick<AgentPlan, "name" | "hosts">[], options: { 
 }
 
 describe("a supervisor", () => {
+  it("has agents rest before the control plane, which somebody has asked for that, and keeps their processes", async () => {
+    const { supervisor, children, of, up, runtime, status } = lab(["h1", "h2"]);
+    await up();
+    const rested = supervisor.rest();
+    of("h1").say({ type: "resting" });
+    await runtime.advance(0);
+    expect(of("control-plane").got).toEqual([]);
+    of("h2").say({ type: "resting" });
+    await runtime.advance(0);
+    expect(of("control-plane").got).toEqual([{ type: "rest" }]);
+    of("control-plane").say({ type: "resting" });
+    await rested;
+    expect(children).toHaveLength(3);
+    expect(["control-plane", "h1", "h2"].map((name) => status(name)?.state)).toEqual(["stopped", "stopped", "stopped"]);
+    await runtime.advance(120_000);
+    expect(children).toHaveLength(3);
+  });
+
   it("tells why the control plane refuses to start, with its exit code, and does not try again", async () => {
     const { supervisor, children, of } = lab();
     const started = supervisor.start();

@@ -1,0 +1,130 @@
+import type { Child, ChildExit, Children, SpawnOptions } from "../../runtime/children.js";
+import type { Timers } from "../../runtime/timers.js";
+import { type GoOn, isResting, type Rest } from "./reports.js";
+
+/** Milliseconds in which a child can end what it does; what it does is not to last, so that one that takes longer is killed. */
+const PATIENCE = 3_000;
+
+/** A child that can be given other work. */
+export interface LastingChild extends Child {
+  /**
+   * Has it end what it does as by SIGKILL. Resolves once nothing of that is under way any more: true, the process waits for other work;
+   * false, it has ended.
+   */
+  rest(): Promise<boolean>;
+}
+
+/**
+ * Children whose processes outlast their work: to start a program takes longer than what it does in a second start. One that rests is
+ * what the next `spawn` of the same module and log gets.
+ */
+export class LastingChildren implements Children {
+  readonly #children: Children;
+  readonly #timers: Timers;
+  readonly #resting = new Map<string, Lasting>();
+
+  constructor(children: Children, timers: Timers) {
+    this.#children = children;
+    this.#timers = timers;
+  }
+
+  /** @throws {FileFailure} the log cannot be written. */
+  spawn(options: SpawnOptions): LastingChild {
+    const key = keyOf(options);
+    const resting = this.#resting.get(key);
+    this.#resting.delete(key);
+    if (resting !== undefined && !resting.hasEnded) {
+      resting.goOn(options.args);
+      return resting;
+    }
+    const child = new Lasting(this.#children.spawn(options), this.#timers, () => this.#resting.set(key, child));
+    return child;
+  }
+
+  /** Ends those that nobody has given other work. */
+  async end(): Promise<void> {
+    const unused = [...this.#resting.values()];
+    this.#resting.clear();
+    await Promise.all(unused.map((child) => child.kill()));
+  }
+}
+
+const keyOf = ({ module, logFile }: SpawnOptions): string => `${module}\0${logFile}`;
+
+class Lasting implements LastingChild {
+  readonly pid: number;
+  readonly exited: Promise<ChildExit>;
+  readonly #child: Child;
+  readonly #timers: Timers;
+  readonly #onRest: () => void;
+  #listener: (message: unknown) => void = () => undefined;
+  #hasEnded = false;
+  #rests: (() => void) | undefined;
+
+  constructor(child: Child, timers: Timers, onRest: () => void) {
+    this.#child = child;
+    this.#timers = timers;
+    this.#onRest = onRest;
+    this.pid = child.pid;
+    this.exited = child.exited;
+    child.onMessage((message) => this.#hear(message));
+    void child.exited.then(() => {
+      this.#hasEnded = true;
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Of its present work. */
+  onMessage(listener: (message: unknown) => void): void {
+    this.#listener = listener;
+  }
+
+  send(message: object): void {
+    this.#child.send(message);
+  }
+
+  release(): void {
+    this.#child.release();
+  }
+
+  signal(name: Parameters<Child["signal"]>[0]): void {
+    this.#child.signal(name);
+  }
+
+  async rest(): Promise<boolean> {
+    const resting = new Promise<true>((resolve) => {
+      this.#rests = () => resolve(true);
+    });
+    // Nobody hears any more what becomes of its work.
+    this.#listener = () => undefined;
+    this.#child.send({ type: "rest" } satisfies Rest);
+    const cancel = this.#timers.after(PATIENCE, () => this.#child.signal("SIGKILL"));
+    const rests = await Promise.race([resting, this.#child.exited.then(() => false as const)]);
+    cancel();
+    if (rests) {
+      this.#onRest();
+    }
+    return rests;
+  }
+
+  goOn(args: readonly string[]): void {
+    this.#child.send({ type: "go-on", args } satisfies GoOn);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.signal("SIGKILL");
+    await this.#child.exited;
+  }
+
+  #hear(message: unknown): void {
+    if (this.#rests !== undefined && isResting(message)) {
+      this.#rests();
+      this.#rests = undefined;
+    } else {
+      this.#listener(message);
+    }
+  }
+}

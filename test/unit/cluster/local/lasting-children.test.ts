@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { LastingChildren } from "../../../../src/cluster/local/lasting-children.js";
+import type { SpawnOptions } from "../../../../src/runtime/children.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { FakeChild } from "./support/fake-child.js";
+
+const WORK: SpawnOptions = { module: "/agent.js", args: ["--host", "h1"], logFile: "/logs/h1.log" };
+const OTHER: SpawnOptions = { ...WORK, args: ["--host", "h[1-2]"] };
+
+function lab() {
+  const runtime = createVirtualRuntime();
+  const processes: FakeChild[] = [];
+  const spawn = (given: SpawnOptions): FakeChild => {
+    const child = new FakeChild(100 + processes.length, given);
+    processes.push(child);
+    return child;
+  };
+  return { runtime, processes, children: new LastingChildren({ spawn }, runtime.timers) };
+}
+
+describe("children that last", () => {
+  it("are given other work once they rest, and tell those who gave it what becomes of it", async () => {
+    const { processes, children } = lab();
+    const first = children.spawn(WORK);
+    const heard: unknown[] = [];
+    first.onMessage((message) => heard.push(message));
+    const rested = first.rest();
+    expect(processes[0]?.got).toEqual([{ type: "rest" }]);
+    processes[0]?.say("of the work that ends");
+    processes[0]?.say({ type: "resting" });
+    expect(await rested).toBe(true);
+    const second = children.spawn(OTHER);
+    expect(second.pid).toBe(first.pid);
+    expect(processes[0]?.got.at(-1)).toEqual({ type: "go-on", args: OTHER.args });
+    second.onMessage((message) => heard.push(message));
+    processes[0]?.say("of the other work");
+    expect(heard).toEqual(["of the other work"]);
+    expect(processes).toHaveLength(1);
+  });
+
+  it("do not take over what is another program's, or goes to another log", async () => {
+    const { processes, children } = lab();
+    const rested = children.spawn(WORK).rest();
+    processes[0]?.say({ type: "resting" });
+    await rested;
+    children.spawn({ ...WORK, logFile: "/logs/h2.log" });
+    children.spawn({ ...WORK, module: "/cluster.js" });
+    expect(processes).toHaveLength(3);
+  });
+
+  it("are killed when they do not come to rest in time, as when they are stopped", async () => {
+    const { runtime, processes, children } = lab();
+    const rested = children.spawn(WORK).rest();
+    await runtime.advance(10_000);
+    expect(await rested).toBe(false);
+    expect(await processes[0]?.exited).toEqual({ code: null, signal: "SIGKILL" });
+    children.spawn(WORK);
+    expect(processes).toHaveLength(2);
+  });
+
+  it("are started anew when they have died while they rested", async () => {
+    const { processes, children } = lab();
+    const rested = children.spawn(WORK).rest();
+    processes[0]?.say({ type: "resting" });
+    await rested;
+    await processes[0]?.ends(null, "SIGKILL");
+    expect(children.spawn(WORK).pid).toBe(101);
+  });
+
+  it("end when nobody has other work for them", async () => {
+    const { processes, children } = lab();
+    const rested = children.spawn(WORK).rest();
+    processes[0]?.say({ type: "resting" });
+    await rested;
+    await children.end();
+    expect(await processes[0]?.exited).toEqual({ code: null, signal: "SIGKILL" });
+  });
+});
