@@ -17,15 +17,16 @@ export interface ClusterState {
 
 /** Milliseconds that a control plane that runs may take to say so. */
 const PATIENCE = 2_000;
+/** The same between two questions of one that is there, and does not listen: another state is being put in the place of its own. */
+const ASK_EVERY = 50;
+
+type Doors = Pick<Runtime, "files" | "http" | "processes" | "timers" | "clock" | "programs">;
 
 /** What is known of the cluster of a state directory. Another program may have the pid or the port of one that was killed. */
-export async function clusterState(
-  root: string,
-  runtime: Pick<Runtime, "files" | "http" | "processes" | "timers">,
-): Promise<ClusterState> {
+export async function clusterState(root: string, runtime: Doors): Promise<ClusterState> {
   const directory = stateDir(root, "/");
   const info = await readClusterInfo(runtime.files, directory);
-  const isRunning = info !== undefined && (await answers(info, runtime));
+  const isRunning = info !== undefined && (await runs(info, root, runtime));
   return {
     name: nameOf(root),
     state: isRunning ? "running" : "stopped",
@@ -36,13 +37,24 @@ export async function clusterState(
   };
 }
 
-async function answers(
-  { url, pid, machine }: ClusterInfo,
-  { http, processes, timers }: Pick<Runtime, "http" | "processes" | "timers">,
-): Promise<boolean> {
-  if (machine !== processes.machine || !processes.isAlive(pid)) {
-    return false;
+async function runs(info: ClusterInfo, root: string, doors: Doors): Promise<boolean> {
+  const { processes, programs, timers, clock } = doors;
+  const isThere = () => info.machine === processes.machine && processes.isAlive(info.pid);
+  const begin = clock.monotonic();
+  while (isThere()) {
+    if (await answers(info, doors)) {
+      return true;
+    }
+    const argv = (await programs.look(info.pid))?.argv ?? [];
+    if (!argv.includes("control-plane") || !argv.includes(root) || clock.monotonic() - begin >= PATIENCE) {
+      return false;
+    }
+    await timers.sleep(ASK_EVERY);
   }
+  return false;
+}
+
+async function answers({ url }: ClusterInfo, { http, timers }: Doors): Promise<boolean> {
   const abort = new AbortController();
   const cancel = timers.after(PATIENCE, () => abort.abort());
   try {
