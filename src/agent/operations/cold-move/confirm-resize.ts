@@ -3,7 +3,8 @@ import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../
 import type { Call } from "../contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, STOP, stepList } from "../flow/step-list.js";
-import { finishSource, type Move } from "../moves/move-allocations.js";
+import type { Move } from "../moves/free-allocations.js";
+import { finishSource } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.js";
 

@@ -9,7 +9,8 @@ import {
 } from "../../../records/index.js";
 import { type AgentContext, requestId as newRequestId } from "../../context.js";
 import type { OperationServices } from "../contract.js";
-import { finishSource, type Move, surplus } from "../moves/move-allocations.js";
+import type { Move } from "../moves/free-allocations.js";
+import { finishSource, surplus } from "../moves/move-allocations.js";
 import { GONE_NOWHERE, isSettledOn } from "../moves/other-moves.js";
 import { settleConfirmed } from "./confirm-resize.js";
 import type { MoveProgress } from "./move-request.js";

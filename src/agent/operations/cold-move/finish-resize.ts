@@ -7,7 +7,8 @@ import { errorUnderSoftDelete } from "../flow/error-under-soft-delete.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
-import { finishSource, flavorsOf, type Move } from "../moves/move-allocations.js";
+import type { Move } from "../moves/free-allocations.js";
+import { finishSource, flavorsOf } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import { failMove, heldByGuest, isTaken, type MoveProgress, succeeded, wasStopped } from "./move-request.js";
 

@@ -11,7 +11,8 @@ import type { Allocations } from "../../../virt/types.js";
 import type { MoveWrite } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
-import { heldHere, type Move } from "../moves/move-allocations.js";
+import type { Move } from "../moves/free-allocations.js";
+import { heldHere } from "../moves/move-allocations.js";
 
 /** What every message of a move carries; all else is in the state of record. */
 export type MoveRequest = RequestOf<"resize_instance">;

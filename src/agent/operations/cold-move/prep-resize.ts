@@ -9,7 +9,8 @@ import { claimInGroup } from "../flow/group-policy.js";
 import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
-import { type Move, revertToSource } from "../moves/move-allocations.js";
+import type { Move } from "../moves/free-allocations.js";
+import { revertToSource } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import {
   failMove,

@@ -10,7 +10,8 @@ import { type AgentContext, hasQuirk, requestId as newRequestId } from "../../co
 import { callOf, forRequest } from "../call.js";
 import type { OperationServices, StuckMoveOptions } from "../contract.js";
 import { isLeaseLost } from "../flow/error-wrappers.js";
-import { type Move, revertToSource } from "../moves/move-allocations.js";
+import type { Move } from "../moves/free-allocations.js";
+import { revertToSource } from "../moves/move-allocations.js";
 import { CONFIRM_RESIZE } from "./confirm-resize.js";
 import { COLD, findUnsettled, settleLeftover } from "./confirmed-moves.js";
 import { FINISH_RESIZE, finishFailed } from "./finish-resize.js";

@@ -5,7 +5,7 @@ import { errorUnderSoftDelete } from "../flow/error-under-soft-delete.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
-import { deleteMigration, type Move } from "../moves/move-allocations.js";
+import { deleteMigration, type Move } from "../moves/free-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import { failMove, isTaken, type MoveProgress, succeeded } from "./move-request.js";
 

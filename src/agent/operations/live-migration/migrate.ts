@@ -5,7 +5,8 @@ import type { Message, Refusal } from "../admission/admission.js";
 import type { OperationServices } from "../contract.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
-import { deleteMigration, revertToSource } from "../moves/move-allocations.js";
+import { deleteMigration, freedAsDeleted } from "../moves/free-allocations.js";
+import { revertToSource } from "../moves/move-allocations.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { DestinationFailed } from "./destination-call.js";
 import { POST_STEPS } from "./finish-migration.js";
@@ -100,7 +101,9 @@ export async function abandon(flow: Flow): Promise<void> {
   if (flow.prepared) {
     await cleanDestination(flow, true);
   }
-  await deleteMigration(services, migration, { requestId });
+  if (!(await freedAsDeleted(services, flow, { requestId }))) {
+    await deleteMigration(services, migration, { requestId });
+  }
   await services.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
 }
 

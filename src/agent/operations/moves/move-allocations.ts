@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  AllocationDeleteFailed,
-  AllocationMoveFailed,
-  AllocationUpdateFailed,
-  PlacementAPIConnectFailure,
-} from "../../../placement/errors.js";
+import { AllocationMoveFailed, AllocationUpdateFailed, PlacementAPIConnectFailure } from "../../../placement/errors.js";
 import type { Allocations, RequestContext } from "../../../placement/types.js";
 import {
   type ComputeNode,
@@ -16,23 +11,14 @@ import {
 } from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
 import { hasQuirk } from "../../context.js";
-import type { OperationServices } from "../contract.js";
 import { INSISTENCE, insist } from "../flow/insist.js";
+import { type AllocationServices, deleteMigration, freedAsDeleted, isDeleted, type Move } from "./free-allocations.js";
 import { backAtSource, isBeyond, laterClaims, residues, rootOf } from "./other-moves.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
  * migration's consumer holds; never from configuration. Every function may be repeated.
  */
-
-/** A move; the instance as it is stored now. */
-export interface Move {
-  readonly instance: Instance;
-  readonly migration: Migration;
-}
-
-/** The services that changes of a move's allocations need. */
-export type AllocationServices = Pick<OperationServices, "context">;
 
 /**
  * Source, confirmed or completed; and destination, when finishing failed: what the source's half is goes.
@@ -58,8 +44,7 @@ export async function finishSource(
  */
 export async function revertToSource(services: AllocationServices, move: Move, context: RequestContext): Promise<void> {
   const { instance, migration } = move;
-  if (await isDeleted(services, instance.uuid)) {
-    await deleteMigration(services, migration, context);
+  if (await freedAsDeleted(services, move, context)) {
     return;
   }
   if (!(await holdsAnything(services, migration.uuid, context))) {
@@ -71,8 +56,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
     return;
   }
   // It may have been deleted since it was looked at: its record in Placement changed then, which refuses the move.
-  if (await isDeleted(services, instance.uuid)) {
-    await deleteMigration(services, migration, context);
+  if (await freedAsDeleted(services, move, context)) {
     return;
   }
   // An evacuation that ends the move gives the half back, too; the later of the two writes is refused.
@@ -108,24 +92,6 @@ async function moveBack(
     });
     return false;
   }
-}
-
-/**
- * Everything that M holds. False: it held nothing.
- * @throws AllocationDeleteFailed, also when Placement cannot be reached
- */
-export async function deleteMigration(
-  { context }: AllocationServices,
-  migration: Migration,
-  options: RequestContext,
-): Promise<boolean> {
-  const deleted = await insist(context, () =>
-    context.placement.deleteAllocation(migration.uuid, { ...options, force: false }),
-  );
-  if (deleted !== null) {
-    return deleted;
-  }
-  throw new AllocationDeleteFailed(migration.uuid, "Placement cannot be reached");
 }
 
 async function holdsAnything({ context }: AllocationServices, consumer: string, options: RequestContext) {
@@ -328,10 +294,4 @@ export function flavorsOf(
     return { oldFlavor: instance.flavor, newFlavor: instance.flavor };
   }
   return { oldFlavor: instance.oldFlavor ?? instance.flavor, newFlavor: instance.newFlavor ?? instance.flavor };
-}
-
-/** An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds the other's. */
-async function isDeleted({ context }: AllocationServices, uuid: string): Promise<boolean> {
-  const current = await context.conductor.call("instance_get", { uuid });
-  return current === null || current.vmState === "deleted";
 }

@@ -1,6 +1,6 @@
 import type { Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, NamedSteps, OperationName } from "../contract.js";
-import type { Move } from "./move-allocations.js";
+import type { Move } from "./free-allocations.js";
 
 /** A step of a migration, on one of its hosts. */
 export interface MoveFlow<M extends OperationName> {

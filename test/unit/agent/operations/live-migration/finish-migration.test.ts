@@ -120,6 +120,7 @@ describe("6.5 row 8, the destination does not answer", () => {
         expect.anything(),
       ],
       RELEASE,
+      ["placement.deleteAllocation", "vm", { requestId: REQUEST, force: true }],
       ["migration_save", { id: 7, changes: { status: "error" } }],
     ]);
   });

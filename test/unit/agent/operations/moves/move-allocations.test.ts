@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import {
   type AllocationServices,
   deleteMigration,
+} from "../../../../../src/agent/operations/moves/free-allocations.js";
+import {
   finishSource,
   flavorsOf,
   heldHere,
@@ -76,13 +78,23 @@ describe("split: the migration's consumer holds the source's half", () => {
     ["has no row any more", () => null],
     ["is deleted", () => ({ deleted: 5 })],
     ["says deleted, as it does before its allocations go", () => ({ vmState: "deleted" as const })],
-  ])("V23 reverted while the instance %s: the migration's half goes instead", async (_, stored) => {
-    await hold(M, { [S]: OLD_AMOUNTS });
-    const { services, move } = setUp({ stored });
+  ])(
+    "V23 reverted while the instance %s: both halves go instead, also one that was claimed since",
+    async (_, stored) => {
+      await split();
+      const { services, move } = setUp({ stored });
+      await revertToSource(services, move, CONTEXT);
+      expect(writes()).toEqual(["PUT /allocations/M 1.28", "DELETE /allocations/I"]);
+      expect(ids()).toEqual(new Set(["req-move"]));
+      expect(await both()).toEqual({ instance: {}, migration: {} });
+    },
+  );
+
+  test("resurrect-deleted-allocations: what was claimed for it since stays", async () => {
+    await split();
+    const { services, move } = setUp({ quirks: ["resurrect-deleted-allocations"], stored: () => null });
     await revertToSource(services, move, CONTEXT);
-    expect(writes()).toEqual(["PUT /allocations/M 1.28"]);
-    expect(ids()).toEqual(new Set(["req-move"]));
-    expect(await both()).toEqual({ instance: {}, migration: {} });
+    expect(await both()).toEqual({ instance: { [D]: NEW_AMOUNTS }, migration: {} });
   });
 
   test("V23 one that is deleted while the half comes back holds nothing in the end", async () => {
