@@ -26,6 +26,7 @@ const OVER_NOVA = [
   "cold-move-shutdown",
   "cold-moves",
   "control-services",
+  "deleted-while-moving",
   "evacuate-over-a-move",
   "evacuation-round-trip",
   "fake-libvirt-moves",

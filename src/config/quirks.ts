@@ -101,6 +101,10 @@ export const QUIRKS = Object.freeze({
     "do not restore the deleted row of a node that comes back, so that it can never be made again",
     { fixed: 20 },
   ),
+  "keep-moves-of-deleted": quirk(
+    "4.6 row 3",
+    "keep what the migration of an instance holds that was deleted while it moved",
+  ),
   "ignore-evacuations-in-error": quirk(
     "4.5",
     "do not count an incoming evacuation of an instance in error before it is finished",

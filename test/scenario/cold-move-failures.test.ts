@@ -377,18 +377,3 @@ scenario(
     expect(statusOf(move)).toBe("error");
   },
 );
-
-/** As an API does it, or an agent, while the conductor and the scheduler are at work on a move of it. */
-function isDeleted(lab: Lab): void {
-  lab.store.instances.save(VM, { vmState: "deleted", taskState: null });
-  lab.store.instances.destroy(VM);
-}
-
-scenario("6.3 row 4: deleted before the scheduler claimed D: both halves go when D hears of the move", async (lab) => {
-  await startHosts(lab);
-  const move = await prepareMove(lab);
-  isDeleted(lab);
-  castPrep(move);
-  await lab.world.advance(1_000);
-  expect(await heldBy(move)).toEqual({ instance: {}, migration: {} });
-});

@@ -3,6 +3,7 @@ import type { PlacementPass } from "../../placement/pass.js";
 import type { ProviderAllocations, RequestContext } from "../../placement/types.js";
 import type { Instance } from "../../records/index.js";
 import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
+import { endLeftMove, findLeftMoves } from "./left-moves.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import type { NodeName } from "./usage.js";
@@ -12,7 +13,8 @@ export interface CleanerOptions extends RequestContext {
 }
 
 /**
- * Spec 4.6: judges every consumer on the node's root provider, and removes the allocations of deleted instances.
+ * Spec 4.6: judges every consumer on the node's root provider, and removes the allocations of deleted instances,
+ * and of the moves that were under way when they went.
  * @param migrationUuids of the node's migrations that are in progress or in error.
  * @throws AllocationDeleteFailed ends this node's pass; it is tried again in the next.
  */
@@ -32,6 +34,8 @@ export async function removeDeletedInstancesAllocations(
     tracker,
     [...allocations.consumers.keys()].filter((uuid) => !known(uuid)),
   );
+  const strangers = [...allocations.consumers.keys()].filter((uuid) => !known(uuid) && !instances.has(uuid));
+  const leftMoves = await findLeftMoves(tracker, strangers);
   for (const uuid of allocations.consumers.keys()) {
     const facts: ConsumerFacts = {
       uuid,
@@ -39,6 +43,7 @@ export async function removeDeletedInstancesAllocations(
       tracked: node.account.hasInstance(uuid),
       migration: migrationUuids.has(uuid),
       instance: instances.get(uuid) ?? null,
+      leftMove: leftMoves.get(uuid) ?? null,
     };
     await carryOut(tracker, node, facts, judgeConsumer(facts), options);
   }
@@ -84,8 +89,12 @@ async function carryOut(
   { pass: _, ...request }: CleanerOptions,
 ): Promise<void> {
   const { placement, runtime } = tracker.context;
-  const fields = { node: facts.where.node, instance: facts.uuid, row };
-  if (action === "delete") {
+  const instance = facts.leftMove?.instanceUuid ?? facts.uuid;
+  const fields = { node: facts.where.node, instance, row };
+  if (action === "end-move" && !(facts.leftMove && (await endLeftMove(tracker, facts.leftMove)))) {
+    return;
+  }
+  if (action === "delete" || action === "end-move") {
     await placement.deleteAllocation(facts.uuid, { force: false, ...request });
   }
   if (action === "report-moved" && (await isHealable(tracker, facts.instance))) {

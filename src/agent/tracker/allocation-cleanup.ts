@@ -1,4 +1,4 @@
-import type { Instance } from "../../records/index.js";
+import type { Instance, Migration } from "../../records/index.js";
 import type { NodeName } from "./usage.js";
 
 /** What is known of one consumer that holds something on a node's root provider. */
@@ -11,12 +11,14 @@ export interface ConsumerFacts {
   readonly migration: boolean;
   /** Deleted ones too; null: no such instance. */
   readonly instance: Instance | null;
+  /** A move that the consumer is, of an instance that was deleted some time ago. */
+  readonly leftMove: Migration | null;
 }
 
 export interface CleanupVerdict {
   /** Row of the table in spec 4.6. */
   readonly row: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
-  readonly action: "keep" | "delete" | "report-moved";
+  readonly action: "keep" | "delete" | "report-moved" | "end-move";
   readonly log?: { readonly level: "debug" | "info" | "warn"; readonly message: string };
 }
 
@@ -31,6 +33,15 @@ interface CleanupRow {
 const ROWS: readonly CleanupRow[] = [
   { row: 1, when: ({ tracked }) => tracked, action: "keep" },
   { row: 2, when: ({ migration }) => migration, action: "keep" },
+  {
+    row: 3,
+    when: ({ leftMove }) => leftMove !== null,
+    action: "end-move",
+    log: ({ leftMove }) => ({
+      level: "info",
+      message: `${leftMove?.migrationType} ${leftMove?.id} was left ${leftMove?.status}, and its instance is deleted: its allocations are removed`,
+    }),
+  },
   {
     row: 3,
     when: ({ instance }) => instance === null,

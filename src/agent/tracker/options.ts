@@ -21,6 +21,7 @@ export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): 
     exclusiveNames: !workarounds.upstreamQuirks.has("adopt-foreign-hypervisor"),
     unguardedNodeDelete: workarounds.upstreamQuirks.has("unguarded-node-delete"),
     noNodeUndelete: workarounds.upstreamQuirks.has("no-node-undelete"),
+    keepLeftMoves: workarounds.upstreamQuirks.has("keep-moves-of-deleted"),
     ignoreErroredEvacuations: workarounds.upstreamQuirks.has("ignore-evacuations-in-error"),
   };
 }

@@ -23,6 +23,8 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
   readonly unguardedNodeDelete: boolean;
   /** Quirk `no-node-undelete`. */
   readonly noNodeUndelete: boolean;
+  /** Quirk `keep-moves-of-deleted`. */
+  readonly keepLeftMoves: boolean;
   /** Quirk `ignore-evacuations-in-error`. */
   readonly ignoreErroredEvacuations: boolean;
 }

@@ -33,6 +33,7 @@ const OPTIONS: TrackerOptions = {
   exclusiveNames: true,
   unguardedNodeDelete: false,
   noNodeUndelete: false,
+  keepLeftMoves: false,
   ignoreErroredEvacuations: false,
 };
 

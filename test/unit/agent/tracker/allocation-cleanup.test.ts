@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ConsumerFacts, judgeConsumer } from "../../../../src/agent/tracker/allocation-cleanup.js";
-import { anInstance } from "../../../fixtures/records.js";
+import { aMigration, anInstance } from "../../../fixtures/records.js";
 
 function judge(facts: Partial<ConsumerFacts>) {
   return judgeConsumer({
@@ -9,6 +9,7 @@ function judge(facts: Partial<ConsumerFacts>) {
     tracked: false,
     migration: false,
     instance: null,
+    leftMove: null,
     ...facts,
   });
 }
@@ -22,6 +23,11 @@ describe("4.6 rows, the first match wins", () => {
   });
   test("4.6 row 3 no such instance, even among deleted: keep, info", () => {
     expect(judge({})).toMatchObject({ row: 3, action: "keep", log: { level: "info" } });
+  });
+  test("4.6 row 3 a move of a deleted instance: ended", () => {
+    const verdict = judge({ leftMove: aMigration({ id: 9, migrationType: "resize", status: "pre-migrating" }) });
+    expect(verdict).toMatchObject({ row: 3, action: "end-move", log: { level: "info" } });
+    expect(verdict.log?.message).toContain("resize 9 was left pre-migrating");
   });
   test("4.6 row 4 instance deleted: delete; a hidden one is kept by the rows below", () => {
     expect(judge({ instance: anInstance({ deleted: 7, host: null }) })).toMatchObject({ row: 4, action: "delete" });

@@ -33,6 +33,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
       "unguarded-node-delete",
       "no-node-undelete",
       "ignore-evacuations-in-error",
+      "keep-moves-of-deleted",
     ] as const;
     const given = (upstreamQuirks: ReadonlySet<string>) =>
       trackerOptions({
@@ -46,9 +47,16 @@ describe("4.10 what the tracker reads of nova.conf", () => {
       unguardedNodeDelete: false,
       noNodeUndelete: false,
       ignoreErroredEvacuations: false,
+      keepLeftMoves: false,
     };
     expect(given(new Set())).toEqual({ ...numbers, ...compute, ...none });
-    const names = ["exclusiveNames", "unguardedNodeDelete", "noNodeUndelete", "ignoreErroredEvacuations"] as const;
+    const names = [
+      "exclusiveNames",
+      "unguardedNodeDelete",
+      "noNodeUndelete",
+      "ignoreErroredEvacuations",
+      "keepLeftMoves",
+    ] as const;
     for (const [at, quirk] of quirks.entries()) {
       const name = names[at] ?? "exclusiveNames";
       expect(given(new Set([quirk]))).toEqual({ ...numbers, ...compute, ...none, [name]: !none[name] });
