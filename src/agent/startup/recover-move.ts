@@ -2,6 +2,7 @@ import { DISK_INFO, type Instance, instanceResources, type Migration } from "../
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { storageShared } from "../evacuation/shared-storage.js";
 import { imageMeta } from "../operations/flow/guest-options.js";
+import { freedAsDeleted } from "../operations/moves/free-allocations.js";
 import { finishSource, heldHere, revertToSource } from "../operations/moves/move-allocations.js";
 import { castSetAsideGoes } from "../operations/moves/set-aside.js";
 import type { AgentServices } from "../services.js";
@@ -165,13 +166,15 @@ async function inPlacement(
   }
 }
 
-/** The guest is there: so must be what it holds. False: there is no room for it. */
+/** The guest is there: so must be what it holds, unless it was deleted meanwhile. False: there is no room for it. */
 async function claimDestination(
-  { conductor, placement }: AgentServices,
+  services: AgentServices,
   instance: Instance,
-  { destCompute, destNode }: Migration,
+  migration: Migration,
   requestId: string,
 ): Promise<boolean> {
+  const { conductor, placement } = services;
+  const { destCompute, destNode } = migration;
   const node = await conductor.call("compute_node_get_by_host_and_node", {
     host: destCompute ?? "",
     node: destNode ?? "",
@@ -186,5 +189,7 @@ async function claimDestination(
   const allocations = { ...held.allocations, [node.uuid]: { resources: instanceResources(instance) } };
   const { projectId, userId } = instance;
   const write = { allocations, projectId, userId, consumerGeneration: held.consumerGeneration };
-  return placement.putAllocations(instance.uuid, write, { requestId });
+  const claimed = await placement.putAllocations(instance.uuid, write, { requestId });
+  await freedAsDeleted({ context: services }, { instance, migration }, { requestId });
+  return claimed;
 }

@@ -266,6 +266,16 @@ describe("2.6 row 15' the guest is on the destination: so must be what it holds"
     ]);
   });
 
+  test("V23 one that was deleted meanwhile holds nothing in the end", async () => {
+    const stage = claiming();
+    stage.answers["placement.putAllocations"] = () => {
+      stage.instance = null;
+      return true;
+    };
+    await recover(stage, { allocations: "claim-destination" });
+    expect(stage.said("placement.deleteAllocation")).toContainEqual(["vm", { force: true, ...ID }]);
+  });
+
   test("what it holds there already is enough", async () => {
     const stage = claiming();
     stage.answers.compute_node_get_by_host_and_node = { uuid: "node-uuid" };
