@@ -7,6 +7,8 @@ import type { RealNova } from "../peers/real-nova/real-nova.js";
 interface Asked {
   readonly t: number;
   readonly what: string;
+  /** On behalf of a user; else of a start, or of a periodic task. */
+  readonly forUser: boolean;
 }
 
 /** What nova-computes have asked of the conductor, and when, as the broker saw it. */
@@ -22,6 +24,11 @@ export class NovaCalls {
     await nova.plane.script("firehose", ["on"]);
     await pause(1_500);
     return new NovaCalls(nova);
+  }
+
+  /** As {@link during}, on behalf of users alone: a pass of a host that falls into the time is nobody's operation. */
+  async forUsers(work: () => Promise<unknown>): Promise<readonly Asked[]> {
+    return (await this.during(work)).filter(({ forUser }) => forUser);
   }
 
   /** What was asked while `work` was done, and until `after` milliseconds later; heartbeats do not count. */
@@ -49,6 +56,7 @@ interface Traced {
 }
 interface Message {
   readonly method?: string;
+  readonly _context_user_id?: string | null;
   readonly args?: {
     readonly objname?: string;
     readonly objmethod?: string;
@@ -58,11 +66,11 @@ interface Message {
 
 function toConductor(line: string): Asked[] {
   const { t, routing_keys, body } = JSON.parse(line) as Traced;
-  const { method, args = {} } = body?.["oslo.message"] ?? {};
+  const { method, args = {}, _context_user_id: user = null } = body?.["oslo.message"] ?? {};
   if (routing_keys?.[0] !== "conductor" || method === undefined || !/^object_/.test(method)) {
     return [];
   }
   const what = `${args.objname ?? args.objinst?.["nova_object.name"]}.${args.objmethod}`;
   const beat = what === "Service.save" && String(args.objinst?.["nova_object.changes"]) === "report_count";
-  return beat ? [] : [{ t, what }];
+  return beat ? [] : [{ t, what, forUser: user !== null }];
 }

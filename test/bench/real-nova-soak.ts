@@ -4,8 +4,10 @@
  * API, not in Placement, not on a hypervisor, and `nova-manage placement audit` and our own audit find nothing; and no service of
  * Nova's has raised what it would not raise above real nova-computes.
  *
- * `--minutes 10 --hosts 100 --users 4 --seed 4711`
+ * `--minutes 10 --hosts 100 --users 4 --outages 2 --seed 4711`
  */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { VirtualRandom } from "../../src/simulation/virtual-random.js";
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "10" },
     hosts: { type: "string", default: "100" },
     users: { type: "string", default: "4" },
+    outages: { type: "string", default: "2" },
     seed: { type: "string", default: String(Date.now() % 100_000) },
   },
 });
@@ -29,6 +32,13 @@ const { values } = parseArgs({
 const MOST = 12;
 /** Milliseconds after which a server that is still being worked on is reported. */
 const PATIENCE = 300_000;
+/** How many moves, of all, a user deletes the server amid; and milliseconds after which at most. */
+const CUT_SHORT = 0.3;
+const MOVES = ["migrate", "os-migrateLive", "confirmResize", "revertResize"];
+const LATEST_CUT = 4_000;
+
+/** Milliseconds: two passes of each host, and what they take. */
+const PASSES = 135_000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -78,8 +88,7 @@ class User {
     const server = await this.#rests(id);
     const status = String(server.status);
     if (wish < 0.5 || status === "ERROR" || !["ACTIVE", "SHUTOFF", "VERIFY_RESIZE"].includes(status)) {
-      await this.#nova.compute("DELETE", `/servers/${id}`);
-      this.#servers = this.#servers.filter((each) => each !== id);
+      await this.#delete(id);
       this.#count(`delete of ${status}`);
     } else if (status === "VERIFY_RESIZE") {
       await this.#ask(id, wish < 0.75 ? { confirmResize: null } : { revertResize: null });
@@ -94,10 +103,24 @@ class User {
     }
   }
 
+  /** Some moves are cut short by a delete, at any of their steps. */
   async #ask(id: string, body: object): Promise<void> {
+    const [what = ""] = Object.keys(body);
     await this.#nova.act(id, body);
+    if (MOVES.includes(what) && this.#random.next() < CUT_SHORT) {
+      await pause(this.#random.next() * LATEST_CUT);
+      const { status } = await this.#nova.operator.server(id);
+      await this.#delete(id);
+      this.#count(`delete amid ${what}: ${status}`);
+      return;
+    }
     const { status } = await this.#rests(id);
-    this.#count(`${Object.keys(body)[0]}: ${status}`);
+    this.#count(`${what}: ${status}`);
+  }
+
+  async #delete(id: string): Promise<void> {
+    await this.#nova.compute("DELETE", `/servers/${id}`);
+    this.#servers = this.#servers.filter((each) => each !== id);
   }
 
   /** Waits until nothing is done to it, or for so long as nobody would. */
@@ -114,6 +137,12 @@ class User {
   #count(what: string): void {
     this.done[what] = (this.done[what] ?? 0) + 1;
   }
+}
+
+/** How often a host has taken away what a deleted server, or its move, held there again: a conductor gives it back without a look. */
+async function takenAway(nova: RealNova): Promise<number> {
+  const told = await readFile(join(nova.plane.state, "log", "agents.out"), "utf8");
+  return told.split("is deleted: its allocations are removed").length - 1;
 }
 
 /** What is wrong at the end; empty: nothing. */
@@ -162,8 +191,9 @@ try {
   const until = performance.now() + length;
   const users = Array.from({ length: Number(values.users) }, (_, index) => new User(nova, `user${index}`, hosts));
   const working = Promise.all(users.map((user) => user.run(until)));
-  for (let outage = 0; outage < 2; outage += 1) {
-    await pause(length / 3);
+  const outages = Number(values.outages);
+  for (let outage = 0; outage < outages; outage += 1) {
+    await pause(length / (outages + 1));
     print("RabbitMQ is killed, and started again");
     await nova.plane.shell(`${KILL_BROKER}; ${RESTART_API}; ${START_BROKER}`);
   }
@@ -182,7 +212,9 @@ try {
   await pause(70_000);
   const { servers: left } = (await nova.compute("GET", "/servers?all_tenants=1")).body;
   await Promise.all(Object.values(left ?? {}).map(({ id }) => nova.compute("DELETE", `/servers/${id}`)));
-  await pause(10_000);
+  // What the conductor has given back to a server that was deleted meanwhile is its host's next pass's, as under any nova-compute.
+  await pause(PASSES);
+  await computes.stop(hosts);
   print(
     JSON.stringify(
       users.map(({ done }) => done),
@@ -193,6 +225,7 @@ try {
   print(
     `memory: ${before.memory.toFixed(0)} MB before, ${after.memory.toFixed(0)} MB after; processor ${(after.cpu - before.cpu).toFixed(0)} s`,
   );
+  print(`allocations of deleted servers taken away by passes: ${await takenAway(nova)}`);
   const raised = [...(await failuresOfServices(nova.plane.state))];
   print(`raised in Nova's services: ${JSON.stringify(Object.fromEntries(raised), null, 1)}`);
   const unusual = raised.filter(([what]) => !isUsual(what)).map(([what, times]) => `${what}, ${times} times`);

@@ -5,15 +5,16 @@ const LOGS = ["nova-conductor", "nova-scheduler", "nova-api", "placement"];
 
 /** The last line of a traceback: its exception, as oslo.log and Python write it. */
 const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::|$)/;
-/** A move that the conductor gives up because nobody answered is that, and no failure of its own. */
-const UNANSWERED = /\.MigrationError: .*Timed out waiting for a reply/;
+/** A move that the conductor gives up because nobody answered it, or a compute that it has asked, is that, and no failure of its own. */
+const UNANSWERED = /Exception_Remote: .* was not answered in \d+ s|\.MigrationError: .*Timed out waiting for a reply/;
 
 /**
  * What the services of a Nova raise, whoever its computes are, while RabbitMQ is away, and when a server is asked for what it cannot
- * do now: calls that nobody answers, casts that nobody takes, moves that find no host.
+ * do now: calls that nobody answers, casts that nobody takes, moves that find no host, whose server is deleted, or whose
+ * allocations somebody else has just written.
  */
 const USUAL =
-  /\.(?:MessagingTimeout|MessageDeliveryFailure|MessageUndeliverable|NoValidHost|MaxRetriesExceeded|Conflict)(?:_Remote)?$/;
+  /(?:^|\.)(?:MessagingTimeout|MessageDeliveryFailure|MessageUndeliverable|NoValidHost|MaxRetriesExceeded|Conflict|AllocationMoveFailed|InstanceNotFound)(?:_Remote)?$/;
 /** amqp's and the sockets' own, and of oslo.messaging what it makes a timeout of. */
 const OF_THE_BROKER =
   /^(?:amqp\.|kombu\.|_queue\.Empty$|Connection\w*Error$|BrokenPipeError$|OSError$|TimeoutError$|socket\.)/;
