@@ -146,7 +146,7 @@ class NovaLook {
       "nova-conductor",
       session.call("service_minimum_version", { binary: "nova-conductor" }),
     );
-    const { release, serviceVersion, computeRpcMinor, objects } = connection.profile;
+    const { release, serviceVersion, oldestServiceVersion, computeRpcMinor, objects } = connection.profile;
     if (version < OLDEST_PROFILE.serviceVersion) {
       const found = `service version ${version} is older than ${OLDEST_PROFILE.release}'s ${OLDEST_PROFILE.serviceVersion}`;
       return part(
@@ -156,11 +156,20 @@ class NovaLook {
         `the agent works with Nova from ${OLDEST_PROFILE.release} on: upgrade it`,
       );
     }
-    return part(
-      "conductor",
-      "ok",
-      `service version ${version}: the agent is a nova-compute of ${release} (version ${serviceVersion}, compute RPC 6.${computeRpcMinor}, Instance ${objects.get("Instance")})`,
+    const found = `service version ${version}: the agent is a nova-compute of ${release} (version ${serviceVersion}, compute RPC 6.${computeRpcMinor}, Instance ${objects.get("Instance")})`;
+    const oldest = await this.#inTime(
+      "nova-conductor",
+      session.call("service_minimum_version", { binary: "nova-compute" }),
     );
+    const mixed = this.#config.workarounds.disableComputeServiceCheckForFfu;
+    return oldest === 0 || oldest >= oldestServiceVersion || mixed
+      ? part("conductor", "ok", found)
+      : part(
+          "conductor",
+          "note",
+          `${found}; the oldest nova-compute has version ${oldest}, and neither nova-api nor nova-conductor of ${release} starts again beside one older than ${oldestServiceVersion}`,
+          "upgrade that nova-compute, or delete its service",
+        );
   }
 
   async #lookAtLease(): Promise<CheckPart> {

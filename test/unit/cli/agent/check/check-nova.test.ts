@@ -229,6 +229,27 @@ describe("--check under a real Nova", () => {
     });
   });
 
+  it.each([
+    ["so old that Nova would not start again", 60, "", "note", "beside one older than 61"],
+    ["of the oldest release that it starts with", 61, "", "ok", "compute RPC 6.1"],
+    [
+      "where releases are mixed on purpose",
+      60,
+      "disable_compute_service_check_for_ffu = true",
+      "ok",
+      "compute RPC 6.1",
+    ],
+  ])("looks at the oldest nova-compute: one %s", async (_, version, workaround, state, text) => {
+    const { run } = await world({
+      conf: `[workarounds]\n${workaround}\n`,
+      answers: (asked) =>
+        JSON.stringify(asked.args).includes("nova-compute") && asked.what === "Service.get_minimum_version"
+          ? version
+          : emptyCloud(asked),
+    });
+    expect(found(await run(), "conductor")).toMatchObject({ state, found: expect.stringContaining(text) });
+  });
+
   it("tells who has the host: another agent, or a real nova-compute", async () => {
     const { run, broker, runtime } = await world({ answers: withService() });
     const other = connectInMemory(broker, runtime);
