@@ -62,5 +62,11 @@ export const RPC_CODES = {
 /** Path of the conductor's WebSocket. */
 export const CONDUCTOR_PATH = "/conductor";
 
-/** Version of this protocol; a conductor refuses others. */
-export const PROTOCOL_VERSION = 1;
+/**
+ * Version of this protocol, which a new method for agents to ask raises: an agent that asks it would not be understood by an older
+ * conductor, and is refused by it. 2 has `hosts_report_state`.
+ */
+export const PROTOCOL_VERSION = 2;
+
+/** The oldest version whose agents a conductor understands. */
+export const OLDEST_PROTOCOL = 1;

@@ -1,6 +1,6 @@
 import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js";
 import type { SESSION_METHODS } from "../../../conductor/methods/session.js";
-import { PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
+import { OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
 import type { Store } from "../../store/store.js";
 import type { AgentMessages } from "../agent-messages.js";
 import type { GuestWatch } from "../guest-watch.js";
@@ -28,12 +28,7 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
   const { store, leases, outbox, messages, controls, guests, leaseTtl, introduced } = context;
   return {
     session_hello: ({ protocol, ...identity }, { session }) => {
-      if (protocol !== PROTOCOL_VERSION) {
-        throw new UnsupportedProtocol(
-          `the agent speaks version ${protocol} of the wire, this conductor ${PROTOCOL_VERSION}: install the same release of both`,
-          { found: protocol, expected: PROTOCOL_VERSION },
-        );
-      }
+      refuseUnknown(protocol);
       introduced(session, identity);
       return { protocol, leaseTtl, pingEvery: leaseTtl / 4 };
     },
@@ -103,4 +98,19 @@ function identityOf(session: Session): AgentIdentity {
     throw new UnsupportedProtocol("the first message of a connection must be session_hello");
   }
   return session.identity;
+}
+
+/** Agents of an older release are understood; those of a newer one may ask what is not. @throws {UnsupportedProtocol} */
+function refuseUnknown(protocol: number): void {
+  if (protocol >= OLDEST_PROTOCOL && protocol <= PROTOCOL_VERSION) {
+    return;
+  }
+  const advice =
+    protocol > PROTOCOL_VERSION
+      ? "it is of a newer release: bring the control plane up to date first, or install the control plane's release of the agent"
+      : "it is too old: install the control plane's release of the agent";
+  throw new UnsupportedProtocol(
+    `the agent speaks version ${protocol} of the wire, this conductor versions ${OLDEST_PROTOCOL} to ${PROTOCOL_VERSION}; ${advice}`,
+    { found: protocol, expected: PROTOCOL_VERSION, oldest: OLDEST_PROTOCOL },
+  );
 }

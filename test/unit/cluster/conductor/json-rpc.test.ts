@@ -225,9 +225,9 @@ describe("the door", () => {
 
   test("another version of the wire is refused", async () => {
     const { call } = await rawClient({ hello: false });
-    const hello = { protocol: 2, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
+    const hello = { protocol: 3, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
     expect(await call(1, "session_hello", hello)).toMatchObject({
-      error: { message: expect.stringContaining("version 2 of the wire, this conductor 1") },
+      error: { message: expect.stringContaining("version 3 of the wire, this conductor versions 1 to 2") },
     });
   });
 

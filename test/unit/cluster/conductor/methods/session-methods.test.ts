@@ -52,18 +52,24 @@ function callerOf(bootId: string | null, more: Partial<Caller> = {}): Caller {
 describe("session_hello", () => {
   const identity = { bootId: "b", pid: 1, machine: "m", version: "v" };
 
-  it("introduces the agent, and says how often it has to be heard of", () => {
+  it.each([1, 2])("introduces the agent of version %s, and says how often it has to be heard of", (protocol) => {
     const caller = callerOf(null);
-    const welcome = methods.session_hello({ protocol: 1, ...identity }, caller);
-    expect(welcome).toEqual({ protocol: 1, leaseTtl: 10_000, pingEvery: 2_500 });
+    const welcome = methods.session_hello({ protocol, ...identity }, caller);
+    expect(welcome).toEqual({ protocol, leaseTtl: 10_000, pingEvery: 2_500 });
     expect(introduced).toEqual([[caller.session, identity]]);
     expect(methods.session_ping({}, caller)).toBeNull();
   });
 
-  it("refuses another version of the wire", () => {
-    const hello = () => methods.session_hello({ protocol: 2, ...identity }, callerOf(null));
-    const text = "the agent speaks version 2 of the wire, this conductor 1: install the same release of both";
-    expect(hello).toThrow(new UnsupportedProtocol(text, { found: 2, expected: 1 }));
+  it.each([
+    [0, "it is too old: install the control plane's release of the agent"],
+    [
+      3,
+      "it is of a newer release: bring the control plane up to date first, or install the control plane's release of the agent",
+    ],
+  ])("refuses version %s of the wire: %s", (protocol, advice) => {
+    const hello = () => methods.session_hello({ protocol, ...identity }, callerOf(null));
+    const text = `the agent speaks version ${protocol} of the wire, this conductor versions 1 to 2; ${advice}`;
+    expect(hello).toThrow(new UnsupportedProtocol(text, { found: protocol, expected: 2, oldest: 1 }));
     expect(introduced).toEqual([]);
   });
 });

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { CONDUCTOR_METHODS } from "../../../../src/conductor/methods/conductor.js";
+import { SESSION_METHODS } from "../../../../src/conductor/methods/session.js";
+import { PROTOCOL_VERSION } from "../../../../src/conductor/wire/frames.js";
+
+/** What an agent of a version may ask never changes: a method or a parameter more is the next version's, with a file of its own. */
+test("what agents may ask is what their version of the wire has", async () => {
+  const methods = Object.entries({ ...CONDUCTOR_METHODS, ...SESSION_METHODS });
+  const lines = methods.map(([name, { params }]) => `${name}(${Object.keys(params).toSorted().join(", ")})`);
+  const folder = "../../../fixtures/wire-versions";
+  await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot(`${folder}/${PROTOCOL_VERSION}.txt`);
+});
