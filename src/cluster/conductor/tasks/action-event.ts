@@ -1,26 +1,66 @@
 import type { Store } from "../../store/store.js";
+import type { TaskContext } from "../task-runner.js";
 import { messageOf } from "./faults.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
 
-/** Shows the work as an event of the instance's action (spec 1.6). */
-export async function withActionEvent<T>(
-  store: Store,
-  event: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
-  work: (fail: (error: unknown) => void) => Promise<T>,
-): Promise<T> {
-  const id = store.actions.startEvent({ ...event, host: CONDUCTOR_HOST });
-  let failure: unknown;
-  try {
-    return await work((error) => {
-      failure = error;
-    });
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    if (id !== null) {
-      finishEvent(store, id, failure);
+/**
+ * Shows the work of a task as events of the instance's action, one within the other (spec 1.6). They end in the transaction that
+ * finishes the task, where there is one.
+ */
+export class ActionEvents {
+  readonly #store: Store;
+  readonly #ids: readonly number[];
+  #failure: unknown;
+  #ended = false;
+
+  /** Begins them, in the transaction that is open if there is one. */
+  constructor(
+    store: Store,
+    {
+      events,
+      ...action
+    }: { readonly instanceUuid: string; readonly events: readonly string[]; readonly requestId: string },
+  ) {
+    this.#store = store;
+    this.#ids = store.transaction(() =>
+      events.flatMap((event) => store.actions.startEvent({ ...action, event, host: CONDUCTOR_HOST }) ?? []),
+    );
+  }
+
+  /** @param work of the task's context with which to finish it; a failure that it does not throw it tells by `fail` */
+  async during<T>(context: TaskContext, work: (within: TaskContext) => Promise<T>): Promise<T> {
+    const finish = () => {
+      this.#end();
+      context.finish();
+    };
+    try {
+      return await work({ ...context, finish });
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    } finally {
+      this.#end();
     }
+  }
+
+  fail(error: unknown): void {
+    this.#failure = error;
+  }
+
+  #end(): void {
+    if (this.#ended) {
+      return;
+    }
+    const { transaction, database } = this.#store;
+    transaction(() => {
+      // The outermost ends last.
+      for (const id of this.#ids.toReversed()) {
+        finishEvent(this.#store, id, this.#failure);
+      }
+      database.afterCommit(() => {
+        this.#ended = true;
+      });
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
-import { withActionEvent } from "./action-event.js";
+import { ActionEvents } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { endOperation, MaxRetriesExceeded } from "./faults.js";
 import {
@@ -51,24 +51,27 @@ export function createLiveMigrateInstance(deps: TaskDeps) {
   };
 }
 
-async function liveMigrate(deps: TaskDeps, task: LiveTask, context: TaskContext): Promise<void> {
+async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
     return releaseDeleted(deps, task, UNFINISHED);
   }
-  const migration = findMigration(deps, task) ?? createMigration(deps, task, instance);
   const { requestId } = task;
+  const names = { instanceUuid: instance.uuid, events: ["conductor_live_migrate_instance"], requestId };
+  const { migration, events } = store.transaction(() => ({
+    migration: findMigration(deps, task) ?? createMigration(deps, task, instance),
+    events: new ActionEvents(store, names),
+  }));
   const move: Move = {
     instance,
     migration,
     flavor: instance.flavor,
     requestId,
-    restarted: context.restarted,
+    restarted: taskContext.restarted,
     held: null,
   };
-  const event = { instanceUuid: instance.uuid, event: "conductor_live_migrate_instance", requestId };
-  await withActionEvent(store, event, async (fail) => {
+  await events.during(taskContext, async (context) => {
     try {
       refuseUnfit(deps, instance);
       const held = await secureSourceHalf(deps, move);
@@ -83,10 +86,10 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, context: TaskContext)
       await releaseDeleted(deps, task, UNFINISHED);
       store.migrations.save(migration.id, { status: "error" });
     } catch (error) {
+      events.fail(error);
       const vmState = isExpected(error) ? instance.vmState : "error";
       const end = { taskState: "migrating", vmState, fault: error } as const;
       await failMove(deps, move, error, end, context);
-      fail(error);
     }
   });
 }

@@ -12,7 +12,7 @@ import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
-import { withActionEvent } from "./action-event.js";
+import { ActionEvents } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
@@ -49,7 +49,7 @@ export function createMigrateServer(deps: TaskDeps) {
   };
 }
 
-async function migrate(deps: TaskDeps, task: MigrateTask, context: TaskContext): Promise<void> {
+async function migrate(deps: TaskDeps, task: MigrateTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
@@ -60,32 +60,34 @@ async function migrate(deps: TaskDeps, task: MigrateTask, context: TaskContext):
     return;
   }
   if (!holdsTask(instance, task.requestId, ["resize_prep"])) {
-    return giveWay(deps, task, instance, findMigration(deps, task, instance), context);
+    return giveWay(deps, task, instance, findMigration(deps, task, instance), taskContext);
   }
+  const { requestId } = task;
+  const names = { instanceUuid: instance.uuid, events: ["conductor_migrate_server", "cold_migrate"], requestId };
+  const { migration, events } = store.transaction(() => ({
+    migration: findMigration(deps, task, instance) ?? createMigration(deps, task, instance),
+    events: new ActionEvents(store, names),
+  }));
   const move: Move = {
     instance,
-    migration: findMigration(deps, task, instance) ?? createMigration(deps, task, instance),
+    migration,
     flavor: task.flavor,
-    requestId: task.requestId,
-    restarted: context.restarted,
+    requestId,
+    restarted: taskContext.restarted,
     held: null,
   };
-  const event = { instanceUuid: instance.uuid, requestId: task.requestId };
-  await withActionEvent(store, { ...event, event: "conductor_migrate_server" }, (failOuter) =>
-    withActionEvent(store, { ...event, event: "cold_migrate" }, async (fail) => {
-      try {
-        const destination = await findDestination(deps, task, move);
-        if (handOver(deps, task, move, destination, context)) {
-          return;
-        }
-        await giveWay(deps, task, instance, move.migration, context);
-      } catch (error) {
-        await endFailed(deps, task, move, error, context);
-        fail(error);
-        failOuter(error);
+  await events.during(taskContext, async (context) => {
+    try {
+      const destination = await findDestination(deps, task, move);
+      if (handOver(deps, task, move, destination, context)) {
+        return;
       }
-    }),
-  );
+      await giveWay(deps, task, instance, migration, context);
+    } catch (error) {
+      events.fail(error);
+      await endFailed(deps, task, move, error, context);
+    }
+  });
 }
 
 /** Another request has the instance, an evacuation or a delete: the move ends here, and that one goes on from the source's half. */

@@ -5,7 +5,7 @@ import { NoValidHost } from "../../scheduler/errors.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
-import { withActionEvent } from "./action-event.js";
+import { ActionEvents } from "./action-event.js";
 import { endOvertakenMoves } from "./end-overtaken-moves.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
@@ -28,7 +28,7 @@ export function createRebuildInstance(deps: TaskDeps) {
   };
 }
 
-async function evacuate(deps: TaskDeps, task: RebuildTask, context: TaskContext): Promise<void> {
+async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   const migration = migrationOf(deps, task);
@@ -36,10 +36,11 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, context: TaskContext)
     return;
   }
   if (instance === null || !isWanted(instance, task)) {
-    return giveWay(deps, task, context);
+    return giveWay(deps, task, taskContext);
   }
-  const event = { instanceUuid: instance.uuid, event: "rebuild_server", requestId: task.requestId };
-  await withActionEvent(store, event, async (fail) => {
+  const names = { instanceUuid: instance.uuid, events: ["rebuild_server"], requestId: task.requestId };
+  const events = new ActionEvents(store, names);
+  await events.during(taskContext, async (context) => {
     try {
       await endOvertakenMoves(deps, instance, migration, task.requestId);
       if (context.restarted) {
@@ -56,12 +57,12 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, context: TaskContext)
       await takeBack(deps, task, instance, migration);
       giveWay(deps, task, context);
     } catch (error) {
+      events.fail(error);
       await giveBack(deps, instance, task.requestId, migration);
       const ended = endEvacuation(deps, task, error, context);
       if (!ended) {
         throw error;
       }
-      fail(error);
     }
   });
 }

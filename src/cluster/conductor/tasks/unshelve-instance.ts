@@ -2,7 +2,7 @@ import type { Instance } from "../../../records/index.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
-import { withActionEvent } from "./action-event.js";
+import { ActionEvents } from "./action-event.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
 import { serverGroupOf } from "./server-group.js";
 import type { TaskDeps } from "./task-deps.js";
@@ -22,24 +22,26 @@ export function createUnshelveInstance(deps: TaskDeps) {
   };
 }
 
-async function unshelve(deps: TaskDeps, task: UnshelveTask, context: TaskContext): Promise<void> {
+async function unshelve(deps: TaskDeps, task: UnshelveTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
     return release(deps, task);
   }
   if (instance.vmState === "shelved") {
-    startInPlace(deps, task, context);
+    startInPlace(deps, task, taskContext);
     return;
   }
-  const event = { instanceUuid: instance.uuid, event: "conductor_unshelve_instance", requestId: task.requestId };
-  await withActionEvent(store, event, async (fail) => {
+  const names = { instanceUuid: instance.uuid, events: ["conductor_unshelve_instance"], requestId: task.requestId };
+  const events = new ActionEvents(store, names);
+  await events.during(taskContext, async (context) => {
     try {
       const destination = await schedule(deps, task, instance);
       if (!handOver(deps, task, destination, context)) {
         await release(deps, task);
       }
     } catch (error) {
+      events.fail(error);
       await release(deps, task);
       deps.logger.warn("server could not be unshelved", {
         instance: task.instanceUuid,
@@ -53,7 +55,6 @@ async function unshelve(deps: TaskDeps, task: UnshelveTask, context: TaskContext
         }
         context.finish();
       });
-      fail(error);
     }
   });
 }

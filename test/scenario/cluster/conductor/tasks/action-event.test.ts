@@ -1,13 +1,31 @@
-import { describe, expect, it } from "vitest";
-import { withActionEvent } from "../../../../../src/cluster/conductor/tasks/action-event.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { TaskContext } from "../../../../../src/cluster/conductor/task-runner.js";
+import { ActionEvents } from "../../../../../src/cluster/conductor/tasks/action-event.js";
+import type { Store } from "../../../../../src/cluster/store/store.js";
 import { ConductorBench } from "../../../../unit/cluster/conductor/tasks/bench.js";
 
-describe("the event of a conductor's task", () => {
+const CONTEXT: TaskContext = { requestId: "req-1", restarted: false, finish: () => {} };
+
+let store: Store;
+let request: { readonly instanceUuid: string; readonly requestId: string };
+
+beforeEach(async () => {
+  const bench = await ConductorBench.open();
+  await bench.host("devstack1");
+  const { uuid: instanceUuid } = await bench.server("devstack1");
+  ({ store } = bench);
+  request = { instanceUuid, requestId: "req-1" };
+});
+
+const begin = () => new ActionEvents(store, { ...request, events: ["outer", "inner"] });
+const action = () => store.actions.start({ ...request, action: "resize", userId: "user", projectId: "project" });
+
+describe("the events of a conductor's task", () => {
   const succeeds = async () => "done";
   const throws = async () => {
     throw new Error("broken");
   };
-  const fails = async (fail: (error: Error) => void) => {
+  const fails = async (_: TaskContext, fail: (error: Error) => void) => {
     fail(new Error("broken"));
     return "done";
   };
@@ -16,17 +34,37 @@ describe("the event of a conductor's task", () => {
     { work: succeeds, is: "done", result: "Success", details: null },
     { work: throws, is: "broken", result: "Error", details: "broken" },
     { work: fails, is: "done", result: "Error", details: "broken" },
-  ])("$work.name: ends with $result", async ({ work, is, ...event }) => {
-    const bench = await ConductorBench.open();
-    await bench.host("devstack1");
-    const { uuid: instanceUuid } = await bench.server("devstack1");
-    const { store } = bench;
-    const request = { instanceUuid, requestId: "req-1" };
-    const run = () =>
-      withActionEvent(store, { ...request, event: "work" }, work).catch((error: Error) => error.message);
+  ])("$work.name: end with $result", async ({ work, is, ...event }) => {
+    const run = () => {
+      const events = begin();
+      return events
+        .during(CONTEXT, (context) => work(context, (error) => events.fail(error)))
+        .catch((error: Error) => error.message);
+    };
     expect(await run(), "no action is known: there is nothing to end").toBe(is);
-    const action = store.actions.start({ ...request, action: "resize", userId: "user", projectId: "project" });
+    const { id } = action();
     expect(await run()).toBe(is);
-    expect(store.actions.events(action.id)).toMatchObject([{ ...event, event: "work" }]);
+    expect(store.actions.events(id)).toMatchObject([
+      { ...event, event: "outer" },
+      { ...event, event: "inner" },
+    ]);
+  });
+
+  it("end in the transaction that finishes the task, and again when that is undone", async () => {
+    const { id } = action();
+    const open = () => store.actions.events(id).filter(({ finishTime }) => finishTime === null).length;
+    const found: number[] = [];
+    await begin().during({ ...CONTEXT, finish: () => found.push(open()) }, async ({ finish }) => {
+      const undone = () =>
+        store.transaction(() => {
+          finish();
+          throw new Error("undone");
+        });
+      expect(undone).toThrow("undone");
+      found.push(open());
+      store.transaction(finish);
+      found.push(open());
+    });
+    expect(found).toEqual([0, 2, 0, 0]);
   });
 });
