@@ -69,6 +69,11 @@ export const amount = integer(0, MOST);
 export const signed = integer(-MOST, MOST);
 export const ratio: Field<number> = field(NumberSchema({ minimum: 0 }));
 
+/** @param description what such a text is, for who has given another one */
+export function matching(pattern: string, description: string, maxLength: number): Field<string> {
+  return field(StringSchema({ pattern, description, maxLength }));
+}
+
 export function oneOf<const T extends string>(values: readonly T[]): Field<T> {
   return field(Unsafe({ type: "string", enum: values }));
 }

@@ -20,32 +20,44 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     Math.max(...[column.title, ...cells.map((row) => row[index] ?? "")].map(longestWord)),
   );
   const widths = shrink(natural, words, width - (3 * columns.length + 1), (index) => columns[index]?.wraps === true);
+  const aligned = columns.map((column) => column.align ?? "left");
   const wrapped = (texts: readonly string[]) =>
     texts.map((text, index) => wrapWords(text, widths[index] ?? text.length));
-  const piece = (from: number): string[] => {
+  const piece = (head: readonly string[], body: readonly (readonly string[])[]): string[] => {
     const table = new Table({
-      head: from === 0 ? wrapped(columns.map((column) => column.title)) : [],
+      head: wrapped(head),
       colWidths: widths.map((inner) => inner + 2),
-      colAligns: columns.map((column) => column.align ?? "left"),
+      colAligns: aligned,
       wordWrap: true,
       wrapOnWordBoundary: false,
       style: { head: [], border: [], compact: true },
       chars: ASCII_BORDERS,
     });
-    table.push(...cells.slice(from, from + ROWS).map(wrapped));
+    table.push(...body.map(wrapped));
     return table.toString().split("\n");
   };
-  const lines = piece(0);
-  for (let from = ROWS; from < cells.length; from += ROWS) {
-    // The lower border of what is above is the upper one of what follows.
-    lines.pop();
-    lines.push(...piece(from).slice(1));
+  const titles = columns.map((column) => column.title);
+  const lines = piece(titles, cells.slice(0, 1));
+  const border = lines.pop() ?? "";
+  for (const row of cells.slice(1)) {
+    const isPlain = row.every((text, index) => PLAIN.test(text) && text.length <= (widths[index] ?? 0));
+    // The borders of a piece are those of the whole.
+    lines.push(...(isPlain ? [lineOf(row, widths, aligned)] : piece([], [row]).slice(1, -1)));
   }
-  return lines.join("\n");
+  return [...lines, border].join("\n");
 }
 
-/** Rows that are drawn at a time: the library compares each with all the others. */
-const ROWS = 100;
+/** Every character is as wide as the others, and nothing has to be broken. */
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** What the library makes of a row that is plain, which takes it a hundred times as long. */
+function lineOf(row: readonly string[], widths: readonly number[], aligned: readonly ("left" | "right")[]): string {
+  const padded = row.map((text, index) => {
+    const width = widths[index] ?? text.length;
+    return aligned[index] === "right" ? text.padStart(width) : text.padEnd(width);
+  });
+  return `| ${padded.join(" | ")} |`;
+}
 
 const ASCII_BORDERS = {
   top: "-",

@@ -1,25 +1,16 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 import { InvalidParameters } from "../../conductor/errors.js";
 import type { RemoteMethods } from "../../conductor/methods/method.js";
 import { object } from "../../records/field.js";
-import { describe } from "../store/check.js";
+import { FieldChecks, wrongField } from "./field-checks.js";
 
 /**
  * Checks what the wire brings against a table of methods. Each schema is compiled when it is first needed, which keeps the
  * start fast.
  */
 export class MethodChecks<T extends RemoteMethods> {
-  // The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
-  // longer to make than it saves.
-  readonly #ajv = new Ajv({
-    strict: true,
-    allowUnionTypes: true,
-    verbose: true,
-    validateSchema: false,
-    meta: false,
-    code: { optimize: false },
-  });
+  readonly #checks = new FieldChecks();
   readonly #methods: T;
   readonly #params = new Map<keyof T, ValidateFunction>();
   readonly #results = new Map<keyof T, ValidateFunction>();
@@ -32,10 +23,8 @@ export class MethodChecks<T extends RemoteMethods> {
   checkParams(method: keyof T & string, params: unknown): void {
     const validate = this.#compiled(this.#params, method, (entry) => object(entry.params));
     if (!validate(params)) {
-      const [error] = validate.errors ?? [];
-      throw new InvalidParameters(`${method}: ${error ? explain(error) : "the parameters are wrong"}`, {
-        field: error ? fieldOf(error) : "params",
-      });
+      const { field, text } = wrongField(validate, "params");
+      throw new InvalidParameters(`${method}: ${text}`, { field });
     }
   }
 
@@ -49,35 +38,8 @@ export class MethodChecks<T extends RemoteMethods> {
     method: keyof T,
     schemaOf: (entry: T[keyof T]) => TSchema,
   ): ValidateFunction {
-    const compiled = known.get(method) ?? this.#ajv.compile(schemaOf(this.#methods[method]));
+    const compiled = known.get(method) ?? this.#checks.compile(schemaOf(this.#methods[method]));
     known.set(method, compiled);
     return compiled;
-  }
-}
-
-function fieldOf({ instancePath, keyword, params }: ErrorObject): string {
-  const path = `params${instancePath.replaceAll("/", ".")}`;
-  if (keyword === "required") {
-    return `${path}.${String(params.missingProperty)}`;
-  }
-  return keyword === "additionalProperties" ? `${path}.${String(params.additionalProperty)}` : path;
-}
-
-function explain(error: ErrorObject): string {
-  const { keyword, params, parentSchema, data } = error;
-  const field = fieldOf(error);
-  switch (keyword) {
-    case "required":
-      return `${field}: found nothing, expected a value`;
-    case "additionalProperties":
-      return `${field}: unknown field, expected one of ${Object.keys(parentSchema?.properties ?? {}).join(", ") || "none"}`;
-    case "enum":
-      return `${field}: found ${describe(data)}, expected one of ${params.allowedValues.map(String).join(", ")}`;
-    case "type":
-      return `${field}: found ${describe(data)}, expected ${[params.type].flat().join(" or ")}`;
-    case "pattern":
-      return `${field}: found ${describe(data)}, expected ${parentSchema?.description}`;
-    default:
-      return `${field}: found ${describe(data)}, expected a value that ${error.message}`;
   }
 }

@@ -1,7 +1,13 @@
-import type { Recorded, RecordedEvent, RecordedRequest } from "../../conductor/methods/cluster.js";
+import {
+  RECORDED_DEPTH,
+  type Recorded,
+  type RecordedEvent,
+  type RecordedRequest,
+} from "../../conductor/methods/cluster.js";
 import type { RecordedCaller } from "../../conductor/methods/recorded-caller.js";
 import type { Clock } from "../../runtime/clock.js";
 import { BYTES } from "../../runtime/service.js";
+import { type DoorLimits, excessOf } from "../http/door-limits.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecrets } from "./shown-target.js";
 import type { AnsweredRequest, RequestListener } from "./watched-requests.js";
@@ -12,8 +18,8 @@ const FORGOTTEN = 10_000;
 /** Characters of events that wait to be asked for, and of one answer. */
 const MOST_WAITING = 32 * 1024 * 1024;
 const MOST_AT_ONCE = 1024 * 1024;
-/** Characters of a body or an answer that are kept. */
-const MOST_BODY = 256 * 1024;
+/** Of a body or an answer that is kept. */
+const LIMITS: DoorLimits = { bytes: 256 * 1024, depth: RECORDED_DEPTH, members: Number.POSITIVE_INFINITY };
 
 /** Requests for tokens, and to end them, are about secrets alone: what a token was good for is said of what was asked with it. */
 const TOKENS = "/v3/auth/tokens";
@@ -121,15 +127,15 @@ function bodyOf({ headers, body }: AnsweredRequest["request"]): Pick<RecordedReq
     return { bytes: Number(headers["content-length"] ?? 0) };
   }
   const found = /json/.test(type) || body === "" ? jsonOf(body) : undefined;
-  return found === undefined ? { left: "its body is no JSON, or too long" } : { body: found };
+  return found === undefined ? { left: "its body is no JSON, too long, or nested too deeply" } : { body: found };
 }
 
-/** Null: there is none; undefined: it is none, or too long. */
+/** Null: there is none; undefined: it is none, too long, or nested too deeply. */
 function jsonOf(text: string): unknown {
   if (text === "") {
     return null;
   }
-  if (text.length > MOST_BODY) {
+  if (excessOf(text, LIMITS) !== undefined) {
     return undefined;
   }
   try {

@@ -29,6 +29,9 @@ export const CLUSTER_METHODS = {
   stand_in: waits({ caller: recordedCaller, placing: optional(flag) }, trusted<StandIn>()),
 };
 
+/** Levels of arrays and objects of a body or an answer that is kept. */
+export const RECORDED_DEPTH = 64;
+
 /** What was asked of a service. */
 export interface RecordedRequest {
   /** When it came, milliseconds since the epoch. */

@@ -51,6 +51,6 @@ export async function knowOldPassword(
     contentType: "application/json",
     body: JSON.stringify({ user: { password: old } }),
   });
-  const { user: asked } = (body ?? {}) as { readonly user?: object };
-  return { ...event, body: { user: { ...asked, original_password: old } } };
+  const { user: asked } = (typeof body === "object" && body !== null ? body : {}) as { readonly user?: unknown };
+  return { ...event, body: { user: { ...(typeof asked === "object" ? asked : {}), original_password: old } } };
 }

@@ -11,11 +11,8 @@ export function firstPlaces(events: readonly RecordingEvent[]): ReadonlyMap<stri
     if (!("answer" in event) || !event.path.startsWith("/compute/")) {
       continue;
     }
-    const { server, servers } = (event.answer ?? {}) as {
-      readonly server?: Fields;
-      readonly servers?: readonly Fields[];
-    };
-    for (const found of [...(server === undefined ? [] : [server]), ...(Array.isArray(servers) ? servers : [])]) {
+    const { server, servers } = fieldsOf(event.answer);
+    for (const found of [server, ...(Array.isArray(servers) ? servers : [])].map(fieldsOf)) {
       const { id, "OS-EXT-SRV-ATTR:host": host, "OS-EXT-AZ:availability_zone": zone } = found;
       if (typeof id === "string" && typeof host === "string" && !places.has(id)) {
         places.set(id, `${typeof zone === "string" && zone !== "" ? zone : "nova"}:${host}`);
@@ -31,21 +28,27 @@ const PLACING = ["availability_zone", "host", "hypervisor_hostname", "os:schedul
 /** Where the scheduler has put the server that a request asked for: it chooses among equals by lot. Undefined: the request itself says where, or nobody knows. */
 export function placeOf(event: RecordedRequest, places: ReadonlyMap<string, string>): string | undefined {
   const id = createdServer(event);
-  const { server: asked } = (event.body ?? {}) as { readonly server?: Fields };
-  const isSingle = asked !== undefined && ["min_count", "max_count"].every((key) => Number(asked[key] ?? 1) === 1);
+  const { server } = fieldsOf(event.body);
+  const asked = fieldsOf(server);
+  const isSingle = ["min_count", "max_count"].every((key) => Number(asked[key] ?? 1) === 1);
   const isFree = isSingle && !PLACING.some((key) => key in asked);
   return id !== undefined && isFree ? places.get(id) : undefined;
 }
 
 /** The body with this place. */
 export function placedIn(body: unknown, place: string): unknown {
-  const { server, ...rest } = body as { readonly server: Fields };
-  return { ...rest, server: { ...server, availability_zone: place } };
+  const { server, ...rest } = fieldsOf(body);
+  return { ...rest, server: { ...fieldsOf(server), availability_zone: place } };
 }
 
 /** The id of the server that a request has made; undefined: it has made none. */
 export function createdServer({ method, path, answer }: RecordedRequest): string | undefined {
-  const { server } = (answer ?? {}) as { readonly server?: Fields };
+  const { id } = fieldsOf(fieldsOf(answer).server);
   const isCreation = method === "POST" && /^\/compute\/v2(\.\d)?(\/[^/]+)?\/servers$/.test(path);
-  return isCreation && typeof server?.id === "string" ? server.id : undefined;
+  return isCreation && typeof id === "string" ? id : undefined;
+}
+
+/** What an answer or a body has, which may be anything. */
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }

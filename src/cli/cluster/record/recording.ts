@@ -1,6 +1,8 @@
-import type { RecordedEvent } from "../../../conductor/methods/cluster.js";
+import { type DoorLimits, excessOf, excessText } from "../../../cluster/http/door-limits.js";
+import { RECORDED_DEPTH, type RecordedEvent } from "../../../conductor/methods/cluster.js";
 import { administratorIn } from "../../../conductor/methods/recorded-caller.js";
 import type { Files } from "../../../runtime/files.js";
+import { RecordingLines } from "./recording-lines.js";
 
 /** The version of the file; later ones read it. Until 2 it did not say as whom something was asked. */
 export const RECORDING_VERSION = 2;
@@ -46,12 +48,20 @@ export interface Recording {
 }
 
 /** The file is none, or of a later version. */
-class RecordingUnusable extends Error {
+export class RecordingUnusable extends Error {
   override readonly name = "RecordingUnusable";
 }
 
 /** Bytes that are read at most. */
 const MOST_BYTES = 512 * 1024 * 1024;
+/** What walks over a line may do so by recursion; {@link RECORDED_DEPTH} is that of a body. */
+const LINE_LIMITS: DoorLimits = { bytes: MOST_BYTES, depth: RECORDED_DEPTH + 8, members: Number.POSITIVE_INFINITY };
+
+const LINES = new RecordingLines();
+
+const DAY = 86_400_000;
+/** Milliseconds that a recording lasts at most: a replay waits as long. */
+const LONGEST = 366 * DAY;
 
 /** @throws {RecordingUnusable} {@link FileFailure} */
 export async function readRecording(path: string, files: Files): Promise<Recording> {
@@ -62,53 +72,67 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
   }
   const lines = (await files.read(path)).split("\n");
   // A line that is half written was the last one.
-  const whole = lines.slice(0, -1).map((text, at) => objectIn(text, `${path}:${at + 1}`));
-  const [first, ...rest] = whole;
-  const start = first as Partial<RecordingStart> | undefined;
-  if (typeof start?.recording !== "number" || typeof start.cluster !== "string" || typeof start.at !== "number") {
-    throw new RecordingUnusable(`${path}:1: found no beginning of a recording; compute-cluster record writes one`);
+  const whole = lines.slice(0, -1).map((line, at) => objectIn(line, `${path}:${at + 1}`));
+  const [first = {}, ...rest] = whole;
+  const refuse = (at: number, wrong: string | undefined): void => {
+    if (wrong !== undefined) {
+      throw new RecordingUnusable(`${path}:${at}: ${wrong}`);
+    }
+  };
+  if (typeof first.recording !== "number") {
+    refuse(1, "found no beginning of a recording; compute-cluster record writes one");
   }
-  if (start.recording > RECORDING_VERSION) {
-    throw new RecordingUnusable(
-      `${path}: found a recording of version ${start.recording}, expected at most ${RECORDING_VERSION}: use version ${start.version} of the program`,
+  if (Number(first.recording) > RECORDING_VERSION) {
+    refuse(
+      1,
+      `found a recording of version ${first.recording}, expected at most ${RECORDING_VERSION}: use version ${String(first.version).slice(0, 40)} of the program`,
     );
   }
+  refuse(1, LINES.wrongIn("beginning", first));
+  const start = first as unknown as RecordingStart;
   const last = rest.at(-1);
   const end = last !== undefined && "end" in last ? (last as unknown as RecordingEnd) : undefined;
-  const events = rest
-    .filter((each) => !("end" in each))
-    .map((each, at) => eventIn(each, start.recording === 1, `${path}:${at + 2}`));
-  return { start: start as RecordingStart, events: events.toSorted((one, other) => one.at - other.at), end };
+  if (last !== undefined && end !== undefined) {
+    refuse(whole.length, LINES.wrongIn("end", last));
+  }
+  const events = (end === undefined ? rest : rest.slice(0, -1)).map((line, at) => {
+    const event = start.recording === 1 && "method" in line ? ofTheFirstVersion(line) : line;
+    refuse(at + 2, wrongEvent(event, start.at));
+    return event as unknown as RecordingEvent;
+  });
+  return { start, events: events.toSorted((one, other) => one.at - other.at), end };
 }
 
-function objectIn(text: string, where: string): Readonly<Record<string, unknown>> {
+function objectIn(line: string, where: string): Readonly<Record<string, unknown>> {
+  const excess = excessOf(line, LINE_LIMITS);
+  if (excess !== undefined) {
+    throw new RecordingUnusable(`${where}: ${excessText(excess, LINE_LIMITS, "line")}`);
+  }
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(line);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
       return value as Readonly<Record<string, unknown>>;
     }
   } catch {
     // It is said below.
   }
-  throw new RecordingUnusable(`${where}: found ${text.slice(0, 40)}, expected a JSON object`);
+  throw new RecordingUnusable(`${where}: found ${line.slice(0, 40)}, expected a JSON object`);
 }
 
-function eventIn(value: Readonly<Record<string, unknown>>, isOld: boolean, where: string): RecordingEvent {
-  const { at, run, method, path, status, server, place } = value;
-  const event = isOld && method !== undefined ? ofTheFirstVersion(value) : value;
-  const isCommand =
-    Array.isArray(run) && ["host", "fault"].includes(String(run[0])) && run.every((word) => typeof word === "string");
-  const isRequest =
-    typeof method === "string" &&
-    typeof path === "string" &&
-    path.startsWith("/") &&
-    typeof status === "number" &&
-    typeof event.caller === "object";
-  const isPlace = typeof server === "string" && typeof place === "string";
-  if (typeof at !== "number" || !(isCommand || isRequest || isPlace)) {
-    throw new RecordingUnusable(`${where}: found neither a request nor a command of host or fault with its time`);
+/** @returns what is wrong with it; undefined: it is an event */
+function wrongEvent(line: Readonly<Record<string, unknown>>, begin: number): string | undefined {
+  const kind = "run" in line ? "command" : "method" in line ? "request" : "server" in line ? "place" : undefined;
+  if (kind === undefined) {
+    return "found neither a request nor a command of host or fault with its time";
   }
-  return event as unknown as RecordingEvent;
+  const wrong = LINES.wrongIn(kind, line);
+  const { at, run } = line;
+  if (wrong === undefined && Array.isArray(run) && !["host", "fault"].includes(String(run[0]))) {
+    return `found the command ${String(run[0])}, expected one of host or fault`;
+  }
+  return wrong === undefined && Number(at) - begin > LONGEST
+    ? `found an event ${Math.round((Number(at) - begin) / DAY)} days after the beginning, expected at most ${LONGEST / DAY}`
+    : wrong;
 }
 
 /** It says whose a request was by name alone, and not what they might: the administrator asks, in the project that it was asked in. */

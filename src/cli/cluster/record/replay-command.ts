@@ -1,21 +1,25 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { readClusterInfo, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeRandom } from "../../../runtime/node/node-random.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { readClusterFile } from "../file/read-cluster-file.js";
 import { withOperatorSession } from "../operator-session.js";
 import { clusterName, requireCluster, rootOf } from "../place.js";
 import { runOurs } from "../run-ours.js";
+import type { UpOptions } from "../up-children.js";
 import { heldDifferences, heldNow } from "./held.js";
 import { IdMap } from "./id-map.js";
 import { playRecording, type Replayed } from "./play-recording.js";
-import { type Recording, readRecording } from "./recording.js";
+import { type Recording, RecordingUnusable, readRecording } from "./recording.js";
 import { openReplaySession } from "./replay-session.js";
 
 interface ReplayOptions {
@@ -44,7 +48,7 @@ export function replayCommand(): Command {
       const terminal = createTerminal();
       const recording = await readRecording(file, createNodeRuntime({ logger: quietLogger }).files);
       const name = options.into ?? `replay-${nodeRandom().hex(4)}`;
-      await (options.into === undefined ? startLike(recording, name) : requireCluster(name));
+      await (options.into === undefined ? startLike(recording, name, file) : requireCluster(name));
       process.exitCode = await replay(recording, name, options, terminal);
     });
 }
@@ -57,18 +61,35 @@ function speed(text: string): number {
   return value;
 }
 
-/** Starts a cluster of this name as the recorded one was. */
-async function startLike({ start }: Recording, name: string): Promise<void> {
+/**
+ * Starts a cluster of this name as the recorded one was.
+ * @param recorded path of the recording @throws {RecordingUnusable} its cluster file is none
+ */
+async function startLike({ start }: Recording, name: string, recorded: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "compute-cluster-replay-"));
   try {
     const file = join(folder, "cluster.yaml");
     await writeFile(file, start.cluster, { mode: 0o600 });
+    await refuseWrong(file, recorded);
     const reason = await runOurs(["up", "--file", file, "--name", name, "--port", "0", "--detach"]);
     if (reason !== undefined) {
       throw new Error(`a cluster like the recorded one did not start: ${reason}`);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function refuseWrong(file: string, recorded: string): Promise<void> {
+  const options: UpOptions = { hosts: 0, stateDir: dirname(file), port: 0, configFile: [], ironic: 0 };
+  const doors = { files: new NodeFiles(), digests: nodeDigests, cwd: dirname(file) };
+  try {
+    await readClusterFile(file, { options, given: new Set() }, doors);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RecordingUnusable(`${recorded}:1: its cluster file is none: ${reason.replaceAll(file, "cluster")}`, {
+      cause: error,
+    });
   }
 }
 

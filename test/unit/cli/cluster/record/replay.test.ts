@@ -238,7 +238,7 @@ describe("a recording", () => {
     const found = events.filter((event) => "caller" in event);
     expect(found.map(({ caller }) => caller)).toEqual([administratorIn("demo"), administratorIn("demo")]);
     expect(found.map(({ left }) => left !== undefined)).toEqual([true, false]);
-    await expect(read(JSON.stringify(START), JSON.stringify(one), "")).rejects.toThrow("found neither a request");
+    await expect(read(JSON.stringify(START), JSON.stringify(one), "")).rejects.toThrow("request.caller");
   });
 
   async function read(...lines: string[]) {
@@ -261,8 +261,15 @@ describe("a recording", () => {
     [["{}", ""], "/r.jsonl:1: found no beginning of a recording"],
     [[JSON.stringify({ ...START, recording: 3, version: "9.9" }), ""], "use version 9.9 of the program"],
     [[start, "nonsense", ""], "/r.jsonl:2: found nonsense, expected a JSON object"],
-    [[start, '{"at":1,"run":["delete","ci"]}', ""], "/r.jsonl:2: found neither a request nor a command"],
-    [[start, '{"at":1,"method":"GET","path":"http://elsewhere/","status":200}', ""], "/r.jsonl:2: found neither"],
+    [
+      [start, '{"at":1,"run":["delete","ci"]}', ""],
+      "/r.jsonl:2: found the command delete, expected one of host or fault",
+    ],
+    [
+      [start, '{"at":1,"method":"GET","path":"http://elsewhere/","status":200,"caller":null}', ""],
+      "/r.jsonl:2: request.path",
+    ],
+    [[start, '{"at":1}', ""], "/r.jsonl:2: found neither a request nor a command"],
   ])("is refused with the place of what is wrong: %#", async (lines, message) => {
     await expect(read(...lines)).rejects.toThrow(message);
   });
