@@ -5,32 +5,30 @@ const DEFAULT_ZONE = "nova";
 
 /** The availability zone of a compute host: that of an aggregate it is in, or the default one. */
 export function availabilityZoneOf(sql: Sql, host: string): string {
-  const [zone] =
-    sql.get(
-      `SELECT value FROM aggregate_metadata JOIN aggregate_hosts USING (aggregate_id)
-       WHERE host = ? AND key = 'availability_zone' ORDER BY aggregate_id LIMIT 1`,
-      host,
-    ) ?? [];
-  return zone === undefined ? DEFAULT_ZONE : String(zone);
+  const [zone] = sql.get(`SELECT ${zoneOf("?")}`, host) ?? [];
+  return String(zone);
 }
 
 /** Writes the zones of these hosts into their services. @returns the ids of the services whose zone is another now */
 export function refreshZones(sql: Sql, hosts: readonly string[]): number[] {
-  const changed: number[] = [];
-  for (const host of hosts) {
-    const zone = availabilityZoneOf(sql, host);
-    const [id] =
-      sql.get(
-        `SELECT id FROM services
-         WHERE host = ? AND binary = 'nova-compute' AND deleted = 0 AND availability_zone <> ?`,
-        host,
-        zone,
-      ) ?? [];
-    if (id === undefined) {
-      continue;
-    }
+  const changed = sql.all(
+    // In the order of the hosts.
+    `SELECT id, zone FROM (
+       SELECT services.id, availability_zone, ${zoneOf("services.host")} AS zone
+       FROM json_each(?) AS hosts CROSS JOIN services ON services.host = hosts.value
+       WHERE binary = 'nova-compute' AND deleted = 0
+     ) WHERE availability_zone <> zone`,
+    JSON.stringify(hosts),
+  );
+  for (const [id = 0, zone = ""] of changed) {
     sql.run("UPDATE services SET availability_zone = ? WHERE id = ?", zone, id);
-    changed.push(Number(id));
   }
-  return changed;
+  return changed.map(([id]) => Number(id));
+}
+
+function zoneOf(host: string): string {
+  return `coalesce((
+    SELECT metadata.value FROM aggregate_metadata AS metadata JOIN aggregate_hosts AS members USING (aggregate_id)
+    WHERE members.host = ${host} AND metadata.key = 'availability_zone' ORDER BY aggregate_id LIMIT 1
+  ), '${DEFAULT_ZONE}')`;
 }

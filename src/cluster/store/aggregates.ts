@@ -119,13 +119,13 @@ export class Aggregates {
   changeHosts(id: number, { joined, left }: { readonly joined: readonly string[]; readonly left: readonly string[] }) {
     const { sql, clock } = this.#context;
     sql.transaction(() => {
-      for (const host of left) {
-        sql.run("DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND host = ?", id, host);
-      }
+      const gone = "host IN (SELECT value FROM json_each(?))";
+      sql.run(`DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND ${gone}`, id, JSON.stringify(left));
       for (const host of joined) {
         anyText(host, "host");
-        sql.run("INSERT INTO aggregate_hosts (aggregate_id, host) VALUES (?, ?)", id, host);
       }
+      const added = "SELECT ?, value FROM json_each(?)";
+      sql.run(`INSERT INTO aggregate_hosts (aggregate_id, host) ${added}`, id, JSON.stringify(joined));
       this.#table.update(id, { updatedAt: clock.now() });
       this.#changed(id, [...left, ...joined]);
     });

@@ -1,4 +1,5 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { refreshZones } from "../../../../src/cluster/store/aggregate-zones.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
@@ -66,8 +67,9 @@ test.each<[string, (store: Store) => unknown]>([
   ["instances of hosts", ({ instances }) => instances.namesByHosts(["host-1"])],
   ["what a hypervisor has", ({ instances }) => instances.byFilters({ uuids: [uuidOf(1)] })],
   ["services of hosts", ({ services }) => services.byHosts(["host-1"], "nova-compute")],
+  ["availability zones of hosts", ({ database }) => refreshZones(database, ["host-1"])],
   ["nodes by id", ({ computeNodes }) => computeNodes.servedByIds([1, 2])],
 ])("rows are found by an index: %s", (_what, read) => {
   read(store);
-  expect(plan()).not.toMatch(/SCAN (instances|services|compute_nodes)/);
+  expect(plan()).not.toMatch(/SCAN (instances|services|compute_nodes|members|metadata)/);
 });
