@@ -90,16 +90,6 @@ describe.each(Object.entries(OPENERS))("a database file that %s opens", (name, o
     );
   });
 
-  it("is refused by name, with what to do, when another process has it", async () => {
-    const opened = await open(path);
-    const error = await refusal();
-    expect(error).toBeInstanceOf(DatabaseUnusable);
-    expect(error.message).toMatch(
-      /^the database \S+\/state\.sqlite cannot be used: another control plane or Placement uses it; stop that one, or name/,
-    );
-    opened.close();
-  });
-
   it("is refused by name, with what to do, when its disk is full", async () => {
     path = "/dev/full";
     const error = await refusal();
