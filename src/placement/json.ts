@@ -1,3 +1,4 @@
+import { isObject } from "../runtime/is-object.js";
 import { DiscoveryFailure } from "./errors.js";
 
 /** Readers of JSON that came from outside. Each throws {@link DiscoveryFailure} on anything else than it is named after. */
@@ -13,7 +14,7 @@ export function parseJson(text: string): unknown {
 }
 
 export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  if (isRecord(value)) {
+  if (isObject(value)) {
     return value;
   }
   throw unexpected("an object", value);
@@ -47,10 +48,6 @@ export function asNumber(value: unknown): number {
 /** Applies `read` to each value of an object. */
 export function mapRecord<T>(value: unknown, read: (member: unknown, key: string) => T): Record<string, T> {
   return Object.fromEntries(Object.entries(asRecord(value)).map(([key, member]) => [key, read(member, key)]));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function unexpected(wanted: string, found: unknown): DiscoveryFailure {

@@ -12,6 +12,7 @@ import {
   type TUnsafe,
   Unsafe,
 } from "typebox";
+import { isObject } from "../runtime/is-object.js";
 import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-name.js";
 
 /**
@@ -137,9 +138,12 @@ export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   return Object.fromEntries(entries) as DefaultsOf<F>;
 }
 
-/** A copy of a list or an object, which somebody may change. */
+/** A copy of a list or an object of JSON, which somebody may change. */
 function ownCopy(value: unknown): unknown {
-  return typeof value === "object" && value !== null ? structuredClone(value) : value;
+  if (Array.isArray(value)) {
+    return value.map(ownCopy);
+  }
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, ownCopy(each)])) : value;
 }
 
 /** What a record has in these fields. */

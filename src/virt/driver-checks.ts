@@ -1,4 +1,5 @@
 import { MOST } from "../records/field.js";
+import { isObject } from "../runtime/is-object.js";
 import { wrongInDiagnostics } from "./diagnostics-check.js";
 import type { ReshapeAllocations } from "./driver.js";
 import { describe } from "./driver-error.js";
@@ -99,7 +100,7 @@ export class DriverChecks {
   };
 
   readonly guestInfo = (method: DriverMethod, value: unknown): GuestInfo => {
-    if (!isRecord(value)) {
+    if (!isObject(value)) {
       return this.#fail(method, "return an object with the guest's state", value);
     }
     const { state, internalId } = value;
@@ -118,7 +119,7 @@ export class DriverChecks {
 
   /** Numbers and texts by names of the driver's own. */
   readonly diagnostics = (method: DriverMethod, value: unknown): Readonly<Record<string, number | string>> => {
-    if (!isRecord(value)) {
+    if (!isObject(value)) {
       return this.#fail(method, "return an object of numbers and texts", value);
     }
     const wrong = Object.entries(value).find(([, item]) => typeof item !== "string" && !Number.isFinite(item));
@@ -129,7 +130,7 @@ export class DriverChecks {
   };
 
   readonly instanceDiagnostics = (method: DriverMethod, value: unknown): GuestDiagnostics => {
-    if (!isRecord(value)) {
+    if (!isObject(value)) {
       return this.#fail(method, "return an object with what the guest uses", value);
     }
     const wrong = wrongInDiagnostics(value);
@@ -143,14 +144,14 @@ export class DriverChecks {
     if (value === null) {
       return null;
     }
-    if (!isRecord(value)) {
+    if (!isObject(value)) {
       return this.#fail(method, "return a token (an object) or null", value);
     }
     return this.#plain(method, "a token", value);
   };
 
   readonly liveMigrateData = (method: DriverMethod, value: unknown): LiveMigrateData => {
-    if (!isRecord(value)) {
+    if (!isObject(value)) {
       return this.#fail(method, "return the migration's data (an object)", value);
     }
     const { blockMigration, sharedInstanceFiles } = value;
@@ -170,7 +171,7 @@ export class DriverChecks {
     }
     const left = new Map(given.map((instance) => [instance.uuid, instance]));
     return value.map((item: unknown) => {
-      const uuid = isRecord(item) ? item.uuid : undefined;
+      const uuid = isObject(item) ? item.uuid : undefined;
       const instance = typeof uuid === "string" ? left.get(uuid) : undefined;
       if (!instance) {
         return this.#fail(method, rule, uuid ?? item, "in the list it returned");
@@ -182,7 +183,7 @@ export class DriverChecks {
 
   /** Spec 4.4 step 1. */
   readonly availableResource = (method: DriverMethod, value: unknown): AvailableResource => {
-    if (!isRecord(value)) {
+    if (!isObject(value)) {
       return this.#fail(method, "return an object with the node's resources", value);
     }
     for (const [key, [rule, holds]] of Object.entries(RESOURCE_RULES)) {
@@ -269,14 +270,10 @@ const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
   uuid: ["a uuid in lower case with hyphens", (value) => typeof value === "string" && UUID_PATTERN.test(value)],
   stats: [
     "an object of texts",
-    (value) => isRecord(value) && Object.values(value).every((item) => typeof item === "string"),
+    (value) => isObject(value) && Object.values(value).every((item) => typeof item === "string"),
   ],
 };
 
 function isPowerState(value: unknown): value is PowerState {
   return (Object.values(POWER_STATES) as readonly unknown[]).includes(value);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

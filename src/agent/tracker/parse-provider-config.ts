@@ -1,4 +1,5 @@
 import { parse, YAMLParseError } from "yaml";
+import { isObject } from "../../runtime/is-object.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { InventoryRecord } from "../../virt/provider-tree.js";
 import { ProviderConfigException } from "./errors.js";
@@ -141,7 +142,7 @@ function custom(file: string, where: string, value: unknown, what: string): stri
 }
 
 function mapping(file: string, where: string, value: unknown): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+  if (isObject(value)) {
     return { ...value };
   }
   throw broken(file, `${where} must be a mapping, found ${shown(value)}`);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { StateDir } from "../../cluster/local/state-dir.js";
 import { isRelease, type Release } from "../../records/index.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
+import { isObject } from "../../runtime/is-object.js";
 
 /** What one host's agent has of its own: another start with less would find another hypervisor. */
 export interface HostSetting {
@@ -97,7 +98,7 @@ class KeptHostsUnreadable extends Error {
 function parse(text: string, path: string): Record<string, HostSetting> {
   try {
     const value: unknown = JSON.parse(text);
-    if (isRecord(value) && Object.values(value).every(isSetting)) {
+    if (isObject(value) && Object.values(value).every(isSetting)) {
       return { ...(value as HostSettings) };
     }
   } catch (error) {
@@ -106,13 +107,9 @@ function parse(text: string, path: string): Record<string, HostSetting> {
   throw new KeptHostsUnreadable(path, `found ${text.slice(0, 40)}, expected {"HOST": {"driver"?, "configFiles": []}}`);
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function isSetting(value: unknown): value is HostSetting {
   return (
-    isRecord(value) &&
+    isObject(value) &&
     (value.driver === undefined || typeof value.driver === "string") &&
     Array.isArray(value.configFiles) &&
     value.configFiles.every((file) => typeof file === "string") &&

@@ -1,5 +1,6 @@
 import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
 import { isHostName } from "../../records/host-name.js";
+import { isObject } from "../../runtime/is-object.js";
 import { DOOR_LIMITS, excessOf, excessText } from "../http/door-limits.js";
 import { respond } from "./session.js";
 
@@ -127,8 +128,4 @@ function refused(id: RpcId, code: number, message: string): Message {
 
 function isName(value: unknown): boolean {
   return typeof value === "string" && value.length > 0 && value.length <= 255;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { parseIni, type SyntaxProblem } from "../../config/ini-file.js";
 import { type Compiled, camel, type Option, type OptionTable, sectionKey } from "../../config/option.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../config/sections/placement-service-options.js";
+import { isObject } from "../../runtime/is-object.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
 import type { CorsOptions, PlacementTuning, PolicyOptions } from "./options.js";
 
@@ -97,9 +98,7 @@ export function parseConfig(text: string, path: string): ConfigValues {
 
 /** The rules of a policy file that holds an object; anything else has none. */
 export function policyRules(parsed: unknown): Readonly<Record<string, PolicyRule>> {
-  return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
-    ? (parsed as Record<string, PolicyRule>)
-    : {};
+  return isObject(parsed) ? (parsed as Record<string, PolicyRule>) : {};
 }
 
 function databasePath(connection: string | null): string | undefined {

@@ -1,3 +1,4 @@
+import { isObject } from "../../runtime/is-object.js";
 /** One thing that is done to a cluster so that it is as its file says. */
 export interface Change {
   /** `+`: something new; `~`: something else than before; `-`: it goes. */
@@ -36,14 +37,10 @@ export function withoutDefaults<T extends object>(value: T, defaults: Fields): P
 
 /** Equal for equal values, whatever the order of their members. */
 function textOf(value: unknown): string {
-  return JSON.stringify(value, (_key, one: unknown) => (isPlain(one) ? Object.fromEntries(sorted(one)) : one)) ?? "";
+  return JSON.stringify(value, (_key, one: unknown) => (isObject(one) ? Object.fromEntries(sorted(one)) : one)) ?? "";
 }
 
 const sorted = (value: object) => Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-
-function isPlain(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function plain(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "unset");

@@ -1,5 +1,6 @@
 import { InvalidParameters } from "../../conductor/errors.js";
 import type { JsonSchema } from "../../records/field.js";
+import { isObject } from "../../runtime/is-object.js";
 
 /** Looks at a value that claims to be of a type. @throws {InvalidParameters} naming the field, what was found and what was expected. */
 export type Check = (value: unknown, field: string) => void;
@@ -181,8 +182,4 @@ function anything(value: unknown, field: string): void {
   if (value === undefined) {
     refuse(field, value, "a JSON value");
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,5 @@
+import { isObject } from "../../../runtime/is-object.js";
+
 /** Ids as OpenStack's services make them: with hyphens, or, in Identity, without. */
 const ID = /\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})\b/g;
 
@@ -59,8 +61,4 @@ function partner(each: unknown, at: number, others: readonly unknown[]): unknown
     return others[at];
   }
   return others.find((other) => isObject(other) && names.every((name) => other[name] === each[name]));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import { type DoorLimits, excessOf, excessText } from "../../../cluster/http/doo
 import { RECORDED_DEPTH, type RecordedEvent } from "../../../conductor/methods/cluster.js";
 import { administratorIn } from "../../../conductor/methods/recorded-caller.js";
 import type { Files } from "../../../runtime/files.js";
+import { isObject } from "../../../runtime/is-object.js";
 import { RecordingLines } from "./recording-lines.js";
 
 /** The version of the file; later ones read it. Until 2 it did not say as whom something was asked. */
@@ -110,8 +111,8 @@ function objectIn(line: string, where: string): Readonly<Record<string, unknown>
   }
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return value as Readonly<Record<string, unknown>>;
+    if (isObject(value)) {
+      return value;
     }
   } catch {
     // It is said below.

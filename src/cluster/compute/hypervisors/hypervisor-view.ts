@@ -1,5 +1,6 @@
 import type { ComputeNode, Service } from "../../../records/index.js";
-import { isObject, type Json } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
+import type { Json } from "../../http/json.js";
 import type { ComputeNodeAmount } from "../../store/compute-nodes.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { isUp } from "../services/service-status.js";

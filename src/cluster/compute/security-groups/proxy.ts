@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
 import { NetworkFault } from "../../network/api/fault.js";
 import type { SecurityGroup } from "../../store/security-groups.js";
 import type { Store } from "../../store/store.js";

@@ -1,8 +1,9 @@
 import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
+import { isObject } from "../../../runtime/is-object.js";
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
-import { isObject, type Json } from "../../http/json.js";
+import type { Json } from "../../http/json.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
 import type { IdentityStore } from "../store/identity-store.js";

@@ -1,4 +1,5 @@
-import { isObject, type Json } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
+import type { Json } from "../../http/json.js";
 import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { notFound } from "../api/identity-error.js";
 import { listBody } from "../api/listing.js";

@@ -1,5 +1,5 @@
+import { isObject } from "../../../runtime/is-object.js";
 import type { Json } from "../../http/json.js";
-import { isObject } from "../../http/json.js";
 import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { IdentityError, notFound } from "../api/identity-error.js";
 import type { DomainConfig } from "../store/records.js";

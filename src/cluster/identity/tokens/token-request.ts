@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
 import { expecting, IdentityError } from "../api/identity-error.js";
 
 /** The body of POST /v3/auth/tokens, read. */

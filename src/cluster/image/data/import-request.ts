@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
 import { badRequest } from "../api/fault.js";
 import { UUID_PATTERN } from "../images/image-schema.js";
 import { IMPORT_METHODS } from "./import-methods.js";

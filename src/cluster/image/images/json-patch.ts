@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
 import { badRequest, ImageFault } from "../api/fault.js";
 import { checkMembers, refuseReserved } from "./attributes.js";
 

@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
 import type { Query } from "../../http/query.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";

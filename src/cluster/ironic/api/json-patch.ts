@@ -1,4 +1,5 @@
-import { isObject, type Json } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
+import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/plain-repr.js";
 import { IronicError } from "../ironic-error.js";
 

@@ -1,5 +1,5 @@
+import { isObject } from "../../../runtime/is-object.js";
 import type { Json } from "../../http/json.js";
-import { isObject } from "../../http/json.js";
 import { pythonRepr } from "../../python/plain-repr.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeChanges } from "../node.js";

@@ -1,7 +1,8 @@
+import { isObject } from "../../../runtime/is-object.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
 import { MOST_PARAMETERS } from "../../http/door-limits.js";
-import { isObject, type Json } from "../../http/json.js";
+import type { Json } from "../../http/json.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
 import type { Store } from "../../store/store.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
 import { pythonRepr } from "../../python/plain-repr.js";
 import type { NetworkCall } from "./call.js";
 import { badRequest, invalidInput } from "./fault.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../http/json.js";
+import { isObject } from "../../../runtime/is-object.js";
 import { pythonRepr } from "../../python/plain-repr.js";
 import { addressText } from "../../store/flat-subnet.js";
 import type { Port } from "../../store/ports.js";

@@ -1,3 +1,4 @@
+import { isObject } from "../../../runtime/is-object.js";
 import { characters, pythonPattern, type Schema, type SchemaType } from "./schema.js";
 import { isUuidLike } from "./uuid.js";
 
@@ -15,10 +16,6 @@ export function validatorFor(schema: Schema): Validator {
   const compiled = compile(schema);
   COMPILED.set(schema, compiled);
   return compiled;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function compile(schema: Schema): Validator {

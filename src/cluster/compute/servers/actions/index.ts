@@ -1,4 +1,4 @@
-import { isObject } from "../../../http/json.js";
+import { isObject } from "../../../../runtime/is-object.js";
 import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";

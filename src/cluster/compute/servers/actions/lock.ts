@@ -1,4 +1,4 @@
-import { isObject } from "../../../http/json.js";
+import { isObject } from "../../../../runtime/is-object.js";
 import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import { findInstance } from "../find-server.js";

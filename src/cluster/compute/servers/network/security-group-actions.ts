@@ -1,4 +1,4 @@
-import { isObject } from "../../../http/json.js";
+import { isObject } from "../../../../runtime/is-object.js";
 import type { Port } from "../../../store/ports.js";
 import type { SecurityGroup } from "../../../store/security-groups.js";
 import type { Answer, Call } from "../../api/call.js";

@@ -1,4 +1,5 @@
 import type { Task } from "../../../../../src/cluster/store/task.js";
+import { isObject } from "../../../../../src/runtime/is-object.js";
 import type { Sent } from "../../../placement/bench.js";
 import type { Cast, ConductorBench } from "./bench.js";
 
@@ -66,13 +67,9 @@ export function outcome(lines: readonly Line[]): Readonly<Record<string, unknown
   const left = new Map<string, unknown>();
   for (const [what, particulars = true] of lines.filter(([each]) => !OUTSIDE.test(each))) {
     const before = left.get(what);
-    left.set(what, isRow(before) && isRow(particulars) ? { ...before, ...particulars } : particulars);
+    left.set(what, isObject(before) && isObject(particulars) ? { ...before, ...particulars } : particulars);
   }
   return Object.fromEntries(left);
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -188,5 +185,5 @@ function byName(key: string, value: unknown): unknown {
   if (key === "alternates" && Array.isArray(value)) {
     return value.map(({ host }) => host);
   }
-  return isRow(value) && "flavorid" in value ? value.name : value;
+  return isObject(value) && "flavorid" in value ? value.name : value;
 }
