@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Characters that are written at a time: few enough to be copied for each client, many enough to be worth a system call. */
+/** Bytes that are written at a time: few enough to be copied for each client, many enough to be worth a system call. */
 const WRITTEN = 131_072;
 
 /**
@@ -13,10 +13,11 @@ export function sendPieces(pieces: readonly string[], response: ServerResponse, 
     let taken = true;
     while (taken && next < pieces.length) {
       const from = next;
-      for (let characters = 0; next < pieces.length && characters < WRITTEN; next += 1) {
-        characters += pieces[next]?.length ?? 0;
+      let bytes = 0;
+      for (; next < pieces.length && bytes < WRITTEN; next += 1) {
+        bytes += Buffer.byteLength(pieces[next] ?? "");
       }
-      taken = response.write(Buffer.from(pieces.slice(from, next).join("")));
+      taken = response.write(encoded(pieces.slice(from, next), bytes));
     }
     if (next === pieces.length) {
       response.off("drain", write);
@@ -26,4 +27,14 @@ export function sendPieces(pieces: readonly string[], response: ServerResponse, 
   response.setTimeout(milliseconds, () => response.destroy());
   response.on("drain", write);
   write();
+}
+
+/** To join thousands of texts first takes three times as long. */
+function encoded(texts: readonly string[], bytes: number): Buffer {
+  const chunk = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const text of texts) {
+    at += chunk.write(text, at);
+  }
+  return chunk;
 }
