@@ -49,6 +49,30 @@ export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
     reason: "who reads the end asks whether there is a vm_state",
   },
   {
+    path: "src/agent/operations/operations.ts",
+    operator: "property",
+    change: "without instance: guest.instanceUuid",
+    reason: "fields of a line of the log",
+  },
+  {
+    path: "src/agent/startup/init-instance.ts",
+    operator: "property",
+    change: "without instance: instance.uuid",
+    reason: "fields of lines of the log",
+  },
+  {
+    path: "src/agent/startup/service-identity.ts",
+    operator: "string",
+    change: '", " → ""',
+    reason: "it parts names in a text for people",
+  },
+  {
+    path: "src/agent/evacuation/plan.ts",
+    operator: "operator",
+    change: "move.id > id → move.id >= id",
+    reason: "the one with this id is an evacuation, which is left out by its type",
+  },
+  {
     path: "src/agent/tracker/stats.ts",
     operator: "operator",
     change: "left < right → left <= right",

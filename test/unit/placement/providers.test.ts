@@ -165,6 +165,17 @@ describe("single providers", () => {
     const tree = await hosts.client.getProviderTreeAndEnsureRoot(CHILD, "devstack3");
     expect(tree.data(CHILD)).toMatchObject({ name: "devstack3", generation: 0 });
   });
+
+  it("5.3 row 6 a refusal for another reason, and nobody has made it: ResourceProviderCreationFailed", async () => {
+    hosts.bench.inject({
+      on: "POST /resource_providers",
+      does: refusal(409, "placement.undefined_code", "parent provider UUID does not exist"),
+    });
+    await expect(hosts.client.getProviderTreeAndEnsureRoot(CHILD, "devstack3")).rejects.toMatchObject({
+      name: "ResourceProviderCreationFailed",
+      status: 409,
+    });
+  });
 });
 
 function aggregate(end: string): string {

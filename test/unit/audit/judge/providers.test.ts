@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { findingsOf, found, inventory, NEED, node, type Parts, provider, server } from "./a-snapshot.js";
+import { Facts } from "../../../../src/audit/judge/facts.js";
+import { findingsOf, found, inventory, NEED, node, type Parts, provider, server, snapshotOf } from "./a-snapshot.js";
 
 const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });
 const SETTLE =
@@ -62,6 +63,20 @@ describe("provider-without-node", () => {
     const codes = gone({ nodes: [node("one"), node("two")] }, own).map(({ code }) => code);
     expect(codes.includes("provider-without-node")).toBe(expected);
   });
+});
+
+test("what is below a provider that shares, or shares itself, is shared, and no host's", () => {
+  const pool = provider("pool", { inventories: {}, sharedWith: new Set(["one"]) });
+  const disk = provider("disk", { parent: "pool", inventories: { VCPU: inventory(1) } });
+  const shelf = provider("shelf", { inventories: { VCPU: inventory(1) } });
+  const shared = provider("drive", { parent: "shelf", inventories: {}, sharedWith: new Set(["one"]) });
+  const facts = new Facts(snapshotOf({ providers: [provider("one"), pool, disk, shelf, shared] }));
+  expect(["disk", "drive", "shelf", "one"].map((uuid) => facts.kindOf(uuid))).toEqual([
+    "sharing",
+    "sharing",
+    "nodeless",
+    "compute",
+  ]);
 });
 
 describe("node-without-provider", () => {

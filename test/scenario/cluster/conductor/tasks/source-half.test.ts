@@ -96,6 +96,17 @@ describe("a conductor that was killed", () => {
     expect(outcome(lines)).toMatchObject({ "migration M1": { destCompute: "devstack2" } });
   });
 
+  it("split: what the earlier run claimed is replaced in one write", async () => {
+    const world = await operated("resize_prep", { hosts: THREE });
+    const { bench, instance } = world;
+    const migration = migrationOf(world, "migration", "pre-migrating", { sourceCompute: "devstack1" });
+    await holds(world, migration.uuid, "devstack1");
+    await holds(world, instance.uuid, "devstack3");
+    const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
+    const writes = outside(lines).filter((line) => /^(PUT|POST|DELETE) \/allocations/.test(line));
+    expect(writes).toEqual(["PUT /allocations/I"]);
+  });
+
   it("doubled: the destination of the earlier run is given back before another is claimed", async () => {
     const world = await operated("resize_prep", { hosts: THREE, version: PIKE });
     const { bench, instance } = world;
