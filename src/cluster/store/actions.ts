@@ -63,26 +63,41 @@ export class Actions {
   /** Joins the action of that request id, else the newest; null when the instance has none. */
   startEvent(event: EventStart): number | null {
     return this.#context.sql.transaction(() => {
-      const action = this.get(event.instanceUuid, event.requestId) ?? this.list(event.instanceUuid)[0];
-      if (!action) {
+      const actionId = this.#idFor(event);
+      if (actionId === null) {
         return null;
       }
       const now = this.#context.clock.now();
-      this.#actions.update(action.id, { updatedAt: now });
-      this.#context.changes.changed("action", action.id);
-      return this.#events.insert({ actionId: action.id, event: event.event, host: event.host, startTime: now });
+      this.#actions.update(actionId, { updatedAt: now });
+      this.#context.changes.changed("action", actionId);
+      return this.#events.insert({ actionId, event: event.event, host: event.host, startTime: now });
     });
+  }
+
+  #idFor({ instanceUuid, requestId }: EventStart): number | null {
+    const { sql } = this.#context;
+    const [id] =
+      sql.get(
+        "SELECT id FROM instance_actions WHERE instance_uuid = ? AND request_id = ? ORDER BY id DESC LIMIT 1",
+        instanceUuid,
+        requestId,
+      ) ??
+      sql.get("SELECT id FROM instance_actions WHERE instance_uuid = ? ORDER BY id DESC LIMIT 1", instanceUuid) ??
+      [];
+    return id === undefined ? null : Number(id);
   }
 
   finishEvent(eventId: number, outcome: EventOutcome): void {
     this.#context.sql.transaction(() => {
-      const event = this.#events.one("id = ?", eventId) ?? refuse("eventId", eventId, "the id of a started event");
+      const { sql } = this.#context;
+      const [found] = sql.get("SELECT action_id FROM instance_action_events WHERE id = ?", eventId) ?? [];
+      const actionId = Number(found ?? refuse("eventId", eventId, "the id of a started event"));
       const now = this.#context.clock.now();
       this.#events.update(eventId, { ...outcome, finishTime: now });
       // An action that failed once stays failed, whatever its later events report.
       const failed = outcome.result === "Error" ? { message: "Error" } : {};
-      this.#actions.update(event.actionId, { ...failed, finishTime: now, updatedAt: now });
-      this.#context.changes.changed("action", event.actionId);
+      this.#actions.update(actionId, { ...failed, finishTime: now, updatedAt: now });
+      this.#context.changes.changed("action", actionId);
     });
   }
 
