@@ -41,10 +41,11 @@ export class ColdMoves {
       await this.#guests.state(instance);
       await this.#guests.take(config.delayMigrateDisk, signal);
       // Another may have destroyed it meanwhile.
-      if ((await this.#guests.state(instance)) !== "shutoff") {
-        await store.setState(uuid, "shutoff");
-      }
+      const runs = (await this.#guests.state(instance)) !== "shutoff";
       const domain = await store.get(uuid);
+      if (runs) {
+        await store.setState(uuid, "shutoff", { fleeting: domain?.leftBehind === false });
+      }
       if (!domain?.leftBehind) {
         // These are left of a move that was confirmed, but for its files.
         await files.removeAside(uuid);

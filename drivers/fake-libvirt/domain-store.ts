@@ -110,8 +110,9 @@ export class DomainStore {
     return new Map(await Promise.all(uuids.map(async (uuid) => [uuid, await this.#state(uuid)] as const)));
   }
 
-  async setState(uuid: string, state: DomainState): Promise<void> {
-    await this.#doors.files.write(this.#folder.stateFile(uuid), `${state}\n`, { fleeting: IN_MEMORY.includes(state) });
+  /** @param options `fleeting`: the domain's XML is written next, and is on the disk only with all that was named before it */
+  async setState(uuid: string, state: DomainState, { fleeting = IN_MEMORY.includes(state) } = {}): Promise<void> {
+    await this.#doors.files.write(this.#folder.stateFile(uuid), `${state}\n`, { fleeting });
   }
 
   /**

@@ -4,7 +4,7 @@ import { VirtualMachine } from "../../../../src/simulation/virtual-machine.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
-import { contextOf, instanceOf } from "../../virt/fixtures.js";
+import { contextOf, instanceOf, NO_DEVICES } from "../../virt/fixtures.js";
 import { SPAWN } from "./fixtures.js";
 
 const runs = instanceOf();
@@ -32,5 +32,10 @@ test.each([undefined, 7])(
     expect(await world.runUntil(states())).toEqual([6, 4]);
     await world.runUntil(after.powerOn(runs));
     expect(await world.runUntil(states())).toEqual([1, 4]);
+    const to = { ...NO_DEVICES, destIp: "127.0.0.2", flavor: runs.flavor };
+    await world.runUntil(after.moves.migrateDiskAndPowerOff(runs, to));
+    machine.losePower();
+    const last = await world.runUntil(connect(2));
+    expect([4, 6], "a guest that has left does not run").toContain(await world.runUntil(last.powerState(runs)));
   },
 );
