@@ -49,7 +49,10 @@ async function evacuateServer(stage: Stage, id: string): Promise<void> {
   await act(stage, "evacuate", { method: "POST", path: `/servers/${id}/action`, body, version }, id);
 }
 
-/** A host that was fenced comes back: without that no host is left to evacuate to. */
+/**
+ * A host that was fenced comes back: without that no host is left to evacuate to. Who forces it up while an evacuation from it is
+ * under way, which Nova allows, has the guest there until the agent starts again.
+ */
 export async function forceUp(stage: Stage): Promise<void> {
   const host = pickHost(
     stage,
@@ -58,9 +61,16 @@ export async function forceUp(stage: Stage): Promise<void> {
   if (host?.agent === null) {
     await stage.cluster.startAgent(host);
   }
-  if (host?.serves && (await setForcedDown(stage, host, false))) {
+  if (host?.serves && !isEvacuated(stage, host) && (await setForcedDown(stage, host, false))) {
     host.fenced = false;
   }
+}
+
+/** An evacuation from the host is under way. */
+export function isEvacuated({ cluster }: Stage, { name }: SimulatedHost): boolean {
+  const statuses = ["accepted", "pre-migrating"] as const;
+  const filters = { sourceCompute: name, migrationTypes: ["evacuation"], statuses } as const;
+  return cluster.controlPlaneRuns && cluster.store.migrations.byFilters(filters).length > 0;
 }
 
 export async function setForcedDown(stage: Stage, host: SimulatedHost, forcedDown: boolean): Promise<boolean> {

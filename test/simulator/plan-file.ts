@@ -63,5 +63,5 @@ export function readPlanFile(path: string): PlanFile {
 
 export function writePlanFile(path: string, file: PlanFile): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(file, null, 1)}\n`);
+  writeFileSync(path, `${JSON.stringify(file, null, 2)}\n`);
 }

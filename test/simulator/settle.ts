@@ -1,6 +1,6 @@
 import type { Stage } from "./actors.js";
 import { restoreNodes } from "./bare-metal/nodes.js";
-import { setForcedDown, setStatus } from "./operator.js";
+import { isEvacuated, setForcedDown, setStatus } from "./operator.js";
 import { type Breach, judgeAtRest } from "./oracle.js";
 import { forceDelete } from "./tenant.js";
 
@@ -62,7 +62,7 @@ async function bringBack(stage: Stage): Promise<void> {
   }
   await restoreNodes(stage);
   const fenced = cluster.hosts.filter((host) => host.fenced);
-  for (let waited = 0; waited < 60 && fenced.some(({ name }) => evacuating(stage, name)); waited += 1) {
+  for (let waited = 0; waited < 60 && fenced.some((host) => isEvacuated(stage, host)); waited += 1) {
     await runtime.timers.sleep(10_000);
   }
   for (const host of cluster.hosts) {
@@ -85,9 +85,4 @@ async function bringBack(stage: Stage): Promise<void> {
     }
     await setStatus(stage, host, "enabled");
   }
-}
-
-function evacuating({ cluster }: Stage, sourceCompute: string): boolean {
-  const statuses = ["accepted", "pre-migrating"] as const;
-  return cluster.store.migrations.byFilters({ sourceCompute, migrationTypes: ["evacuation"], statuses }).length > 0;
 }
