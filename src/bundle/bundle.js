@@ -13,6 +13,11 @@ const LIBRARY = `import { createRequire } from "node:module";
 
 export const { startCluster } = createRequire(import.meta.url)("./lib/load.js").run("cluster");
 `;
+/**
+ * What the programs do not come to while they are compiled: no agent has a Nova above it then. What had not run would be compiled when
+ * the first server comes.
+ */
+const WHOLE = /\/dist\/src\/nova-rpc\//;
 const BIN = "dist/bin";
 const LIB = `${BIN}/lib`;
 
@@ -52,6 +57,7 @@ const { output: generated } = await bundle.generate({
 });
 await bundle.close();
 const output = generated.map(({ fileName, code }) => ({ fileName, code: inAscii(code) }));
+const whole = generated.filter(({ moduleIds = [] }) => moduleIds.some((id) => WHOLE.test(id)));
 
 const loader = readFileSync(new URL("load.cjs", import.meta.url), "utf8");
 const hash = createHash("sha256").update(loader).update(LIBRARY);
@@ -75,7 +81,11 @@ if (!existsSync(compiled)) {
     });
   }
   writeFileSync(`${BIN}/cluster.mjs`, LIBRARY);
-  await compile(BIN, compiled);
+  await compile(
+    BIN,
+    compiled,
+    whole.map(({ fileName }) => fileName),
+  );
 }
 
 await bundleWindow(join(LIB, "window"));

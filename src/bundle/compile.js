@@ -7,6 +7,13 @@ import { fileURLToPath } from "node:url";
 /** What ends by itself. */
 const COMMANDS = [["status"], ["fault", "list"], ["manage", "placement", "audit"], ["audit"], ["--help"]];
 
+/** An agent that is below a Nova of which nothing is there. */
+const BELOW_A_NOVA = ["transport_url=rabbit://127.0.0.1:1/", "placement.auth_type=none"].flatMap((option) => [
+  "-o",
+  option,
+]);
+const NO_BROKER = "rabbit://127.0.0.1:1/";
+
 /** Milliseconds that one of them may run. */
 const PATIENCE = 60_000;
 
@@ -16,12 +23,12 @@ const KEEP = fileURLToPath(new URL("keep.cjs", import.meta.url));
  * Runs the programs, one after the other, and keeps in `folder` what V8 has compiled of each, with what it found there of those
  * before it. Where they cannot run, they start slower.
  */
-export async function compile(bin, folder) {
+export async function compile(bin, folder, whole) {
   mkdirSync(folder, { recursive: true });
   const state = mkdtempSync(join(tmpdir(), "compute-agent-build-"));
   const started = [];
   const run = (keep, program, ...args) => {
-    const running = start(keep, [join(bin, `${program}.js`), ...args, "--state-dir", state]);
+    const running = start(keep ? whole : null, [join(bin, `${program}.js`), ...args, "--state-dir", state]);
     started.push(running);
     return running;
   };
@@ -34,6 +41,9 @@ export async function compile(bin, folder) {
     const agent = run(true, "compute-agent", "--host", "devstack1");
     await agent.printed("serving");
     await agent.stop();
+    const below = run(true, "compute-agent", "--host", "devstack1", ...BELOW_A_NOVA);
+    await below.printed(NO_BROKER);
+    await below.stop();
     for (const command of COMMANDS) {
       await run(true, "compute-cluster", ...command).ended;
     }
@@ -50,8 +60,9 @@ export async function compile(bin, folder) {
   }
 }
 
-function start(keep, args) {
-  const child = spawn(process.execPath, [...(keep ? ["--require", KEEP] : []), ...args], {
+function start(whole, args) {
+  const child = spawn(process.execPath, [...(whole === null ? [] : ["--require", KEEP]), ...args], {
+    env: { ...process.env, COMPILE_WHOLE: String(whole ?? "") },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: PATIENCE,
   });

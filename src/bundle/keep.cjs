@@ -1,3 +1,5 @@
 const { dirname, join } = require("node:path");
+const { compileWhole, keep } = require(join(dirname(process.argv[1]), "lib/load.js"));
 
-process.on("exit", () => require(join(dirname(process.argv[1]), "lib/load.js")).keep());
+compileWhole(process.env.COMPILE_WHOLE.split(","));
+process.on("exit", keep);

@@ -14,6 +14,7 @@ setFlagsFromString("--wasm-tiering-budget=180000000");
 // Node does not check that what was compiled is of this code; the bundle's name does.
 const folder = join(__dirname, "compiled", `BUNDLE-${process.version}-${process.platform}-${process.arch}`);
 const loaded = new Map();
+const whole = new Set();
 
 /** Node's own, and what stands for import(), which a script does not have. */
 const PARAMETERS = "exports, require, module, __filename, __dirname, importModule";
@@ -28,11 +29,17 @@ function load(file) {
   }
   const path = join(__dirname, file);
   const compiled = compiledOf(file);
+  if (whole.has(file)) {
+    setFlagsFromString("--no-lazy");
+  }
   const script = new Script(`(function (${PARAMETERS}) { "use strict"; ${readFileSync(path, "latin1")}\n})`, {
     // What was compiled keeps the name that it was compiled by: not the path on the machine that built it.
     filename: `compute-agent/${file}`,
     cachedData: existsSync(compiled) ? readFileSync(compiled) : undefined,
   });
+  if (whole.has(file)) {
+    setFlagsFromString("--lazy");
+  }
   const module = { exports: {} };
   loaded.set(file, { module, script });
   const others = createRequire(path);
@@ -43,6 +50,13 @@ function load(file) {
 
 /** Runs a program of the bundle, or gives what the library in it exports. */
 exports.run = (name) => load(`${name}.js`);
+
+/** Of these files everything is compiled, not what runs alone. Only the build does this. */
+exports.compileWhole = (files) => {
+  for (const file of files) {
+    whole.add(file);
+  }
+};
 
 /** Keeps what has been compiled until now for the next starts. Only the build does this. */
 exports.keep = () => {

@@ -52,6 +52,18 @@ describe("the programs", () => {
     expect(rejected).toBe(0);
   });
 
+  it("have all compiled that a Nova asks of them, as no build has one", async () => {
+    const lib = join(folder, "dist/bin/lib");
+    const files = (await readdir(lib)).filter((name) => name.endsWith(".js"));
+    const texts = await Promise.all(
+      files.map(async (name) => [name, await readFile(join(lib, name), "latin1")] as const),
+    );
+    // In a function that runs when an agent is asked for what it does not do.
+    const words = "an agent does not ask another one to ";
+    const [name = ""] = texts.find(([, text]) => text.includes(words)) ?? [];
+    expect((await readFile(join(compiled, `${name}.bin`))).includes(words)).toBe(true);
+  });
+
   it("say nothing of the folder that they were built in, as in the stack of an error", async () => {
     const names = await readdir(compiled);
     const parts = await Promise.all(names.map(async (name) => [name, await readFile(join(compiled, name))] as const));
