@@ -76,9 +76,11 @@ async function upOnce(
 ): Promise<number | StateToRestore> {
   let restore: StateToRestore | undefined;
   const down = new AbortController();
+  const over = new AbortController();
   const told = new Promise<"told">((resolve) => {
     for (const signal of [interrupt, down.signal]) {
-      signal.addEventListener("abort", () => resolve("told"));
+      // The other lives have the same interrupt: it must not keep what this one had.
+      signal.addEventListener("abort", () => resolve("told"), { signal: over.signal });
     }
   });
   const described = await describeCluster({ file, scenario }, { options: flags, given }, isRestored);
@@ -183,6 +185,7 @@ async function upOnce(
   } finally {
     await (restore === undefined || interrupt.aborted ? supervisor.stop() : supervisor.rest());
     await running.catch(() => undefined);
+    over.abort();
     lines.end();
   }
 }

@@ -53,12 +53,14 @@ const keyOf = ({ module, logFile }: SpawnOptions): string => `${module}\0${logFi
 
 class Lasting implements LastingChild {
   readonly pid: number;
-  readonly exited: Promise<ChildExit>;
   readonly #child: Child;
   readonly #timers: Timers;
   readonly #onRest: () => void;
   #listener: (message: unknown) => void = () => undefined;
   #hasEnded = false;
+  /** Of the present work: who waited for that of another one is not kept as long as the process lives. */
+  #exited: Promise<ChildExit>;
+  #exit: (exit: ChildExit) => void = () => undefined;
   #rests: (() => void) | undefined;
 
   constructor(child: Child, timers: Timers, onRest: () => void) {
@@ -66,11 +68,16 @@ class Lasting implements LastingChild {
     this.#timers = timers;
     this.#onRest = onRest;
     this.pid = child.pid;
-    this.exited = child.exited;
+    this.#exited = this.#untilExit();
     child.onMessage((message) => this.#hear(message));
-    void child.exited.then(() => {
+    void child.exited.then((exit) => {
       this.#hasEnded = true;
+      this.#exit(exit);
     });
+  }
+
+  get exited(): Promise<ChildExit> {
+    return this.#exited;
   }
 
   get hasEnded(): boolean {
@@ -102,7 +109,7 @@ class Lasting implements LastingChild {
     this.#listener = () => undefined;
     this.#child.send({ type: "rest" } satisfies Rest);
     const cancel = this.#timers.after(PATIENCE, () => this.#child.signal("SIGKILL"));
-    const rests = await Promise.race([resting, this.#child.exited.then(() => false as const)]);
+    const rests = await Promise.race([resting, this.#exited.then(() => false as const)]);
     cancel();
     if (rests) {
       this.#onRest();
@@ -111,12 +118,19 @@ class Lasting implements LastingChild {
   }
 
   goOn(args: readonly string[]): void {
+    this.#exited = this.#untilExit();
     this.#child.send({ type: "go-on", args } satisfies GoOn);
   }
 
   async kill(): Promise<void> {
     this.#child.signal("SIGKILL");
-    await this.#child.exited;
+    await this.#exited;
+  }
+
+  #untilExit(): Promise<ChildExit> {
+    return new Promise((resolve) => {
+      this.#exit = resolve;
+    });
   }
 
   #hear(message: unknown): void {

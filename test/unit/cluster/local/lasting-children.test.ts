@@ -24,6 +24,7 @@ describe("children that last", () => {
     const first = children.spawn(WORK);
     const heard: unknown[] = [];
     first.onMessage((message) => heard.push(message));
+    const { exited } = first;
     const rested = first.rest();
     expect(processes[0]?.got).toEqual([{ type: "rest" }]);
     processes[0]?.say("of the work that ends");
@@ -31,10 +32,14 @@ describe("children that last", () => {
     expect(await rested).toBe(true);
     const second = children.spawn(OTHER);
     expect(second.pid).toBe(first.pid);
+    // Whoever waited for the end of the other work would be kept as long as the process lives.
+    expect(second.exited).not.toBe(exited);
     expect(processes[0]?.got.at(-1)).toEqual({ type: "go-on", args: OTHER.args });
     second.onMessage((message) => heard.push(message));
     processes[0]?.say("of the other work");
     expect(heard).toEqual(["of the other work"]);
+    await processes[0]?.ends(1);
+    expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(processes).toHaveLength(1);
   });
 
