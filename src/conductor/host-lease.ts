@@ -110,10 +110,11 @@ export class HostLease {
     this.#state = "none";
   }
 
-  /** Only where a pid means the same process; in another PID namespace it says nothing. */
-  #isDead({ machine, pid }: LeaseHolder): boolean {
+  /** Only where a pid means the same process; in another PID namespace it says nothing. This one's was that of a life before. */
+  #isDead({ machine, pid, connected }: LeaseHolder): boolean {
     const { processes } = this.#doors;
-    return machine === processes.machine && !processes.isAlive(pid);
+    const isOwn = pid === processes.pid && !connected;
+    return machine === processes.machine && (isOwn || !processes.isAlive(pid));
   }
 
   /** Waits before the next look. @throws the refusal when the holder lives, so that a wait is of no use. */

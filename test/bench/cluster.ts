@@ -1,31 +1,44 @@
 // How long a test waits for its cluster: to start, to be put back, to be saved and restored, and for an hour to pass. On a machine
 // that does something else, too, the processor's time tells more.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { type Cluster, startCluster } from "../../src/cloud/index.js";
 import { openCloudSession } from "../../src/cluster/local/cloud-session.js";
 import { stateDir } from "../../src/cluster/local/state-dir.js";
+import type { HttpClient } from "../../src/runtime/http.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { mapConcurrently } from "../../src/runtime/queue.js";
+import { familyOf, usageOf } from "./processes.js";
 
 const HOSTS = 100;
 const SERVERS = 1_000;
 /** Nobody counts servers here. */
 const NO_QUOTA = { quota: { instances: -1, cores: -1, ram: -1 } };
 
-async function timed(what: string, most: number | null, work: () => Promise<unknown>): Promise<void> {
+/** @param used milliseconds of the processor's time, until now */
+async function timed(
+  what: string,
+  most: number | null,
+  work: () => Promise<unknown>,
+  used: () => Promise<number> = usedHere,
+): Promise<void> {
+  const before = await used();
   const begin = performance.now();
-  const before = process.cpuUsage();
   await work();
   const took = performance.now() - begin;
-  const { user, system } = process.cpuUsage(before);
-  const processor = ((user + system) / 1000).toFixed(0);
+  const processor = ((await used()) - before).toFixed(0);
   const limit = most === null ? "" : `  (at most ${most} ms${took > most ? ": MISSED" : ""})`;
   process.stdout.write(
     `${what.padEnd(62)} ${took.toFixed(0).padStart(6)} ms, of the processor ${processor.padStart(6)} ms${limit}\n`,
   );
+}
+
+async function usedHere(): Promise<number> {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 async function startAndReset(): Promise<void> {
@@ -54,41 +67,60 @@ async function idleHour(): Promise<void> {
 }
 
 async function saveAndRestore(): Promise<void> {
-  const { http } = createNodeRuntime({ logger: quietLogger });
   let cloud: Cluster | undefined;
   await timed(`cluster of ${HOSTS} hosts, ready`, null, async () => {
     cloud = await startCluster({ hosts: HOSTS, config: NO_QUOTA });
   });
-  if (cloud === undefined) {
-    return;
+  if (cloud !== undefined) {
+    await putBack(cloud, "", usedHere);
+    await cloud.stop();
   }
-  const { stateDir: root } = cloud;
-  const session = await openCloudSession(new NodeFiles(), http, stateDir(root, "/"));
+}
+
+/** The same of processes that the hosts share; what the command itself takes to start is not in it. */
+async function saveAndRestoreInPools(): Promise<void> {
+  const cloud = await startCluster({ hosts: HOSTS, config: NO_QUOTA, inProcess: false });
+  await putBack(cloud, " in pools", () => usedBy(cloud.stateDir));
+  await cloud.stop();
+}
+
+async function putBack(cloud: Cluster, where: string, used: () => Promise<number>): Promise<void> {
+  const { http } = createNodeRuntime({ logger: quietLogger });
+  await timed(`${SERVERS} servers${where}, built`, null, () => build(cloud, http), used);
+  await timed(`snapshot of ${HOSTS} hosts and ${SERVERS} servers${where}`, 1_000, () => cloud.snapshot("one"), used);
+  await timed(`restore of them${where}`, 1_000, () => cloud.restore("one"), used);
+  await timed(`reset of them${where}`, null, () => cloud.reset(), used);
+  await timed(`restore of them after the reset${where}`, 1_000, () => cloud.restore("one"), used);
+  await http.close();
+}
+
+async function build(cloud: Cluster, http: HttpClient): Promise<void> {
+  const session = await openCloudSession(new NodeFiles(), http, stateDir(cloud.stateDir, "/"));
   const { flavors } = (await session.request("compute", "GET", "/flavors", "2.1")) as { flavors: { id: string }[] };
   const { images } = (await session.request("image", "GET", "/v2/images", "2.0")) as { images: { id: string }[] };
-  await timed(`${SERVERS} servers, built`, null, async () => {
-    await mapConcurrently([...Array(SERVERS / 100).keys()], 1, async (index) => {
-      const server = {
-        name: `bench-${index}`,
-        flavorRef: flavors[0]?.id,
-        imageRef: images[0]?.id,
-        networks: "none",
-        min_count: 100,
-      };
-      await session.request("compute", "POST", "/servers", "2.37", { server });
-    });
-    await cloud?.settled();
+  await mapConcurrently([...Array(SERVERS / 100).keys()], 1, async (index) => {
+    const server = {
+      name: `bench-${index}`,
+      flavorRef: flavors[0]?.id,
+      imageRef: images[0]?.id,
+      networks: "none",
+      min_count: 100,
+    };
+    await session.request("compute", "POST", "/servers", "2.37", { server });
   });
-  await timed(`snapshot of ${HOSTS} hosts and ${SERVERS} servers`, 1_000, async () => cloud?.snapshot("one"));
-  await timed("restore of them", 1_000, async () => cloud?.restore("one"));
-  await timed("reset of them", null, async () => cloud?.reset());
-  await timed("restore of them after the reset", 1_000, async () => cloud?.restore("one"));
-  await cloud.stop();
-  await http.close();
+  await cloud.settled({ timeout: 300 });
+}
+
+/** Milliseconds that the processes of a cluster took: `up`, and those that it has started. */
+async function usedBy(root: string): Promise<number> {
+  const { pid } = JSON.parse(readFileSync(join(root, "cluster.json"), "utf8")) as { readonly pid: number };
+  const { cpu } = await usageOf(await familyOf(pid));
+  return cpu * 1000;
 }
 
 await startAndReset();
 await idleHour();
 await saveAndRestore();
+await saveAndRestoreInPools();
 const left = readdirSync(tmpdir()).filter((name) => name.startsWith("compute-cluster-"));
 process.stdout.write(`state directories left: ${left.length}\n`);

@@ -29,6 +29,16 @@ export async function groupMembers(leaders: readonly number[]): Promise<readonly
   return found.flat();
 }
 
+/** The parent of a process, and all that it has started. */
+export async function familyOf(pid: number): Promise<readonly number[]> {
+  const parent = Number((await statOf(pid))[1]);
+  const pids = (await readdir("/proc")).map(Number).filter((each) => each > 0);
+  const children = await Promise.all(
+    pids.map(async (each) => (Number((await statOf(each))[1]) === parent ? [each] : [])),
+  );
+  return [parent, ...children.flat()];
+}
+
 export async function usageOf(pids: readonly number[]): Promise<Usage> {
   const each = await Promise.all(
     pids.map(async (pid) => {
