@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import type * as Published from "../../src/cloud/index.js";
 import { type Cluster, startCluster } from "../../src/cloud/index.js";
 import { openCloudSession } from "../../src/cluster/local/cloud-session.js";
 import { stateDir } from "../../src/cluster/local/state-dir.js";
@@ -79,7 +80,9 @@ async function saveAndRestore(): Promise<void> {
 
 /** The same of processes that the hosts share; what the command itself takes to start is not in it. */
 async function saveAndRestoreInPools(): Promise<void> {
-  const cloud = await startCluster({ hosts: HOSTS, config: NO_QUOTA, inProcess: false });
+  // As it is published: it starts the programs beside it.
+  const published = (await import(new URL("../../bin/cluster.mjs", import.meta.url).href)) as typeof Published;
+  const cloud = await published.startCluster({ hosts: HOSTS, config: NO_QUOTA, inProcess: false });
   await putBack(cloud, " in pools", () => usedBy(cloud.stateDir));
   await cloud.stop();
 }
