@@ -4,5 +4,5 @@ export const bug1853009: PlantedBug = {
   bug: 1853009,
   what: "a node that another host has taken is deleted by the one that lost it",
   profile: "metal",
-  quirks: ["unguarded-node-delete"],
+  quirks: ["unguarded-node-delete", "ironic-unlisted-is-deleted"],
 };
