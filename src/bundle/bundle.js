@@ -52,7 +52,7 @@ const { output: generated } = await bundle.generate({
   format: "cjs",
   entryFileNames: "[name].js",
   chunkFileNames: "[name].js",
-  // Of those that stay there are few: what the licences of others ask for.
+  // Only those stay that the licences of others ask for.
   comments: { legal: true, annotation: false, jsdoc: false },
 });
 await bundle.close();

@@ -37,7 +37,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     new Program("compute-cluster", [...command.split(" "), ...args, "--state-dir", join(folder, "state")], {
       XDG_STATE_HOME: folder,
     });
-  /** Of the hosts, which share two processes, and of the control plane. */
+  /** The processes of the hosts, which share two, and of the control plane. */
   async function pids(): Promise<readonly number[]> {
     const rows = JSON.parse((await run("host list", "--json")).stdout) as readonly Row[];
     expect(rows.map(({ state }) => state)).toEqual(rows.map(() => "serving"));

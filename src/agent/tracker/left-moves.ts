@@ -5,7 +5,7 @@ import type { TrackerState } from "./tracker-state.js";
 /** Milliseconds that a move is left to those who have a part in it: none of their calls to each other waits longer for its answer. */
 const PATIENCE = 60_000;
 
-/** Of consumers that are no instances, the moves of instances that were deleted some time ago. */
+/** Finds those consumers that are the moves of instances which were deleted some time ago. */
 export async function findLeftMoves(
   { context: { conductor, runtime }, options }: TrackerState,
   uuids: readonly string[],

@@ -103,7 +103,7 @@ export class PooledHost {
       this.#end(run, "killed", null);
       await dead;
     }
-    // Of the lives before, too.
+    // Earlier lives of the host may still be ending.
     await this.#rest();
   }
 

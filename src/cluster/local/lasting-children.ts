@@ -84,7 +84,7 @@ class Lasting implements LastingChild {
     return this.#hasEnded;
   }
 
-  /** Of its present work. */
+  /** The listener hears what the present work says. */
   onMessage(listener: (message: unknown) => void): void {
     this.#listener = listener;
   }

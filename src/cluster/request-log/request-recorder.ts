@@ -18,7 +18,7 @@ const FORGOTTEN = 10_000;
 /** Characters of events that wait to be asked for, and of one answer. */
 const MOST_WAITING = 32 * 1024 * 1024;
 const MOST_AT_ONCE = 1024 * 1024;
-/** Of a body or an answer that is kept. */
+/** A larger body or answer is not kept. */
 const LIMITS: DoorLimits = { bytes: 256 * 1024, depth: RECORDED_DEPTH, members: Number.POSITIVE_INFINITY };
 
 /** Requests for tokens, and to end them, are about secrets alone: what a token was good for is said of what was asked with it. */

@@ -72,11 +72,11 @@ export function imageSteps(
     const image = found.get(text);
     const wantedBytes = bytes.get(keyOfImage(text));
     const facts = factsOf(text, projects);
-    const fill = (id: string) => async () => store().write(id, (await wantedBytes?.read()) ?? nothing());
+    const fill = async (id: string) => store().write(id, (await wantedBytes?.read()) ?? nothing());
     if (image === undefined) {
       const id = text.id ?? random.uuid();
       const apply = () => void table.add(id, facts);
-      return [{ sign: "+", text: `image ${text.name}`, destroys: false, apply, after: fill(id) }];
+      return [{ sign: "+", text: `image ${text.name}`, destroys: false, apply, after: () => fill(id) }];
     }
     const isOther = wantedBytes !== undefined && image.status === "active" && image.hash !== wantedBytes.hash;
     const { file: _file, id: _id, ...said } = text;
@@ -95,7 +95,7 @@ export function imageSteps(
       table.change(image.id, ["queued", "active"], facts);
     };
     const shown = what.length === 0 ? "its bytes, which are not all there" : what.join(", ");
-    const after = isEmpty ? { after: fill(image.id) } : {};
+    const after = isEmpty ? { after: () => fill(image.id) } : {};
     return [{ sign: "~", text: `image ${text.name}: ${shown}`, destroys: isOther, apply, ...after }];
   });
   return [...removed, ...others];

@@ -7,7 +7,7 @@ const inDomain = object({ ...named, domain });
 /** Most of a kind that somebody has: far more than anybody does. */
 const MOST = 1_000;
 
-/** Who has asked something, without any secret: what another cluster needs to let them ask the same. */
+/** A caller without any secret: what another cluster needs to let the same user ask the same. */
 export const recordedCaller = object({
   user: inDomain,
   /** What their token counts for: at most one of the three. */

@@ -13,7 +13,7 @@ export interface Plant {
   /** It has to be found. */
   readonly known: boolean;
   readonly quirks: readonly QuirkName[];
-  /** Whose seeds look for it; null: the command's. */
+  /** The profile whose seeds look for it; null: the command's. */
   readonly profile: string | null;
   /** By file: the source that the copy has. */
   readonly sources: ReadonlyMap<string, string>;

@@ -118,7 +118,9 @@ function heldOf(life: ServerLife, providers: (uuid: string) => string | null, no
   const bits: Bit[] = [];
   const history = [
     ...life.history,
-    ...life.consumers.filter(isUntold(life)).map((consumer) => ({ at: startOf(life), consumer })),
+    ...life.consumers
+      .filter((consumer) => isUntold(consumer, life))
+      .map((consumer) => ({ at: startOf(life), consumer })),
   ];
   const open = new Map<string, { at: number; consumer: ConsumerRow; amounts: string }>();
   const end = (key: string, until: number) => {
@@ -157,5 +159,7 @@ function heldOf(life: ServerLife, providers: (uuid: string) => string | null, no
 
 const shortOf = ({ uuid }: ConsumerRow): string => uuid.slice(0, 8);
 const startOf = (life: ServerLife): number => life.server.updatedAt ?? life.server.createdAt;
-const isUntold = (life: ServerLife) => (consumer: ConsumerRow) =>
-  !life.history.some((told) => told.consumer.uuid === consumer.uuid);
+
+function isUntold({ uuid }: ConsumerRow, { history }: ServerLife): boolean {
+  return !history.some(({ consumer }) => consumer.uuid === uuid);
+}
