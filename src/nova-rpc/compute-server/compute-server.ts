@@ -2,6 +2,7 @@ import { MessagingTimeout } from "../../conductor/errors.js";
 import type { MessageObserver } from "../../conductor/message-observer.js";
 import type { AgentMethod } from "../../conductor/methods/agent.js";
 import { type AgentHandlers, type RequestContext, RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
+import { isObject } from "../../runtime/is-object.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { UnsupportedRequest } from "../messages/failures.js";
@@ -11,7 +12,7 @@ import { RecentIds } from "../messages/recent-ids.js";
 import { requestIdOf } from "../messages/request-context.js";
 import { RowsInHand } from "../messages/rows-in-hand.js";
 import type { Rpc } from "../messages/rpc.js";
-import { isRecord, type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
+import { type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { JudgedAsCarried } from "./judged-as-carried.js";
 import type { InboundTools } from "./parameters.js";
@@ -188,7 +189,7 @@ function baseApi({ method, args }: OsloRequest): unknown {
 }
 
 function unsavedOf({ instance }: Readonly<Record<string, unknown>>): Map<string, ObjectData> {
-  if (!isRecord(instance)) {
+  if (!isObject(instance)) {
     return new Map();
   }
   const object: NovaObject = objectOf(instance);

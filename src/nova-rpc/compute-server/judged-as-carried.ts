@@ -1,5 +1,5 @@
+import { isObject } from "../../runtime/is-object.js";
 import type { RowsInHand } from "../messages/rows-in-hand.js";
-import { isRecord } from "../objects/primitive.js";
 
 /** Most moves that are remembered. */
 const MOST = 1_000;
@@ -62,6 +62,6 @@ export class JudgedAsCarried {
 }
 
 function dataOf(object: unknown): Readonly<Record<string, unknown>> {
-  const data = isRecord(object) ? object["nova_object.data"] : undefined;
-  return isRecord(data) ? data : {};
+  const data = isObject(object) ? object["nova_object.data"] : undefined;
+  return isObject(data) ? data : {};
 }

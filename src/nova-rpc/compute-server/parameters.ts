@@ -6,9 +6,10 @@ import {
 } from "../../conductor/methods/agent.js";
 import type { ParamsOf } from "../../conductor/methods/method.js";
 import { MOST } from "../../records/field.js";
+import { isObject } from "../../runtime/is-object.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
-import { isRecord, MalformedObject, objectOf } from "../objects/primitive.js";
+import { MalformedObject, objectOf } from "../objects/primitive.js";
 import { readRecord } from "../objects/record-object.js";
 import { readRetry, readSelections } from "../objects/selection.js";
 import { unservableMove } from "./unservable.js";
@@ -128,8 +129,8 @@ export function idOf(object: unknown, name: string): number {
 
 /** The server group by which the conductor has scheduled; undefined: none, or the message does not say. */
 export function serverGroupOf({ request_spec: spec }: Arguments): string | undefined {
-  const { instance_group: group } = isRecord(spec) ? objectOf(spec)["nova_object.data"] : {};
-  const { uuid } = isRecord(group) ? objectOf(group, "InstanceGroup")["nova_object.data"] : {};
+  const { instance_group: group } = isObject(spec) ? objectOf(spec)["nova_object.data"] : {};
+  const { uuid } = isObject(group) ? objectOf(group, "InstanceGroup")["nova_object.data"] : {};
   return typeof uuid === "string" ? uuid : undefined;
 }
 

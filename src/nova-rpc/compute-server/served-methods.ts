@@ -1,7 +1,8 @@
 import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
 import type { ParamsOf } from "../../conductor/methods/method.js";
+import { isObject } from "../../runtime/is-object.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
-import { isRecord, MalformedObject, objectOf } from "../objects/primitive.js";
+import { MalformedObject, objectOf } from "../objects/primitive.js";
 import {
   type Arguments,
   type InboundTools,
@@ -94,7 +95,7 @@ const OTHERWISE = {
   },
   get_host_uptime: () => inbound("get_host_uptime", {}),
   check_instance_shared_storage: (args) => {
-    const { instance_uuid: uuid = "", ...token } = isRecord(args.data) ? args.data : {};
+    const { instance_uuid: uuid = "", ...token } = isObject(args.data) ? args.data : {};
     return inbound("check_instance_shared_storage", { instanceUuid: String(uuid), token });
   },
 } satisfies Readonly<Record<string, Translate>>;

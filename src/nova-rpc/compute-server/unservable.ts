@@ -1,4 +1,5 @@
-import { isRecord, listedObjects, objectOf } from "../objects/primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { listedObjects, objectOf } from "../objects/primitive.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -18,7 +19,7 @@ export async function unservableMove(
   { ignoreNetworks, blockDevices }: MoveTools,
 ): Promise<string | null> {
   const { uuid, info_cache: cache } = objectOf(args.instance, "Instance")["nova_object.data"];
-  const mapping = isRecord(args.bdms) ? args.bdms : await blockDevices(String(uuid));
+  const mapping = isObject(args.bdms) ? args.bdms : await blockDevices(String(uuid));
   const wants = [...(ignoreNetworks ? [] : ports(cache)), ...attachedVolumes(mapping), ...devices(args)];
   return wants.length === 0 ? null : wants.join("; ");
 }
@@ -30,9 +31,9 @@ interface MoveTools {
 }
 
 function ports(cache: unknown): readonly string[] {
-  const { network_info: text } = isRecord(cache) ? objectOf(cache)["nova_object.data"] : {};
+  const { network_info: text } = isObject(cache) ? objectOf(cache)["nova_object.data"] : {};
   const found: unknown = typeof text === "string" ? JSON.parse(text) : [];
-  const names = (Array.isArray(found) ? found : []).map((port) => (isRecord(port) ? String(port.id) : "?"));
+  const names = (Array.isArray(found) ? found : []).map((port) => (isObject(port) ? String(port.id) : "?"));
   return names.length === 0
     ? []
     : [
@@ -79,16 +80,16 @@ function volumesIn(mapping: unknown): readonly unknown[] {
 
 /** All else that a flavor or an image may ask for; what is not loaded in the instance is in what it was scheduled by. */
 function devices({ instance, request_spec: spec, accel_uuids: accelerators }: Arguments): readonly string[] {
-  const asked = isRecord(spec) ? objectOf(spec)["nova_object.data"] : {};
+  const asked = isObject(spec) ? objectOf(spec)["nova_object.data"] : {};
   const { pci_requests: pci, numa_topology: numa } = {
     ...asked,
     ...objectOf(instance, "Instance")["nova_object.data"],
   };
-  const requests = isRecord(pci) ? objectOf(pci)["nova_object.data"].requests : null;
+  const requests = isObject(pci) ? objectOf(pci)["nova_object.data"].requests : null;
   const wanted = [
     ...(Array.isArray(accelerators) && accelerators.length > 0 ? ["accelerators"] : []),
     ...(Array.isArray(requests) && requests.length > 0 ? ["PCI devices"] : []),
-    ...(isRecord(numa) ? ["NUMA topologies or dedicated processors"] : []),
+    ...(isObject(numa) ? ["NUMA topologies or dedicated processors"] : []),
   ];
   return wanted.length === 0
     ? []
@@ -96,5 +97,5 @@ function devices({ instance, request_spec: spec, accel_uuids: accelerators }: Ar
 }
 
 function objectsIn(list: unknown, name: string): readonly Readonly<Record<string, unknown>>[] {
-  return isRecord(list) ? listedObjects(list, name).map((each) => each["nova_object.data"]) : [];
+  return isObject(list) ? listedObjects(list, name).map((each) => each["nova_object.data"]) : [];
 }

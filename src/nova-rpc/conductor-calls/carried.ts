@@ -1,5 +1,6 @@
 import { InstanceNotFound, MigrationNotFound } from "../../conductor/errors.js";
-import { isRecord, type NovaObject, novaObject, type ObjectData, objectOf } from "../objects/primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { type NovaObject, novaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";
 import type { CallTools } from "./calls.js";
 
@@ -35,7 +36,7 @@ export async function instanceToSend(
   { deleted = false }: { readonly deleted?: boolean } = {},
 ): Promise<NovaObject> {
   const instance = await nova.ask("Instance", "get_by_uuid", [uuid], WHOLE, { ...options, deleted });
-  if (!isRecord(instance)) {
+  if (!isObject(instance)) {
     throw new InstanceNotFound(`Instance ${uuid} could not be found.`);
   }
   return objectOf(instance, "Instance");
@@ -80,7 +81,7 @@ export async function migrationInHand(id: number, tools: CallTools): Promise<Nov
 
 async function migrationToSend(id: number, { nova, options }: CallTools): Promise<NovaObject> {
   const migration = await nova.ask("Migration", "get_by_id", [id], {}, options);
-  if (!isRecord(migration)) {
+  if (!isObject(migration)) {
     throw new MigrationNotFound(`Migration ${id} could not be found.`);
   }
   return objectOf(migration, "Migration");
@@ -98,7 +99,7 @@ export function imageToSend(instance: NovaObject, tools: CallTools): unknown {
     return image;
   }
   const { system_metadata: kept } = instance["nova_object.data"];
-  const entries = Object.entries(isRecord(kept) ? kept : {})
+  const entries = Object.entries(isObject(kept) ? kept : {})
     .filter(([key]) => key.startsWith(IMAGE))
     .map(([key, value]) => [key.slice(IMAGE.length), value] as const);
   const own = entries.filter(([key]) => IMAGE_NUMBERS.includes(key) || IMAGE_TEXTS.includes(key));

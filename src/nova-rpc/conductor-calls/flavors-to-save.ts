@@ -1,6 +1,7 @@
 import type { Flavor, InstanceChanges } from "../../records/index.js";
+import { isObject } from "../../runtime/is-object.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";
-import { isRecord, type ObjectData } from "../objects/primitive.js";
+import type { ObjectData } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { readRecord, writeRecord } from "../objects/record-object.js";
 
@@ -26,7 +27,7 @@ export function flavorsToSave(
   carried: readonly unknown[],
   profile: ReleaseProfile,
 ): ObjectData {
-  const candidates = [...FLAVOR_FIELDS.map((field) => known[field]), ...carried].filter(isRecord);
+  const candidates = [...FLAVOR_FIELDS.map((field) => known[field]), ...carried].filter(isObject);
   const entries = Object.entries(FLAVORS).map(([field, name]) => {
     const flavor = changes[name];
     if (flavor === undefined || flavor === null) {

@@ -1,10 +1,11 @@
 import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
+import { isObject } from "../../runtime/is-object.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { isFailure } from "../messages/failures.js";
 import type { MessageScopes } from "../messages/message-scope.js";
 import { adminContext, type NovaContext, readingDeleted, requestIdOf } from "../messages/request-context.js";
 import type { CallLimits, Rpc } from "../messages/rpc.js";
-import { isRecord, MalformedObject, type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
+import { MalformedObject, type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
 import { OLDEST_PROFILE, profileOf, type ReleaseProfile } from "../objects/profile.js";
 import { manifest } from "./manifest.js";
 
@@ -121,7 +122,7 @@ export class NovaConductor {
       { objinst: object, objmethod: method, args: [], kwargs },
       { ...options, writes: true },
     );
-    if (!Array.isArray(answer) || !isRecord(answer[0])) {
+    if (!Array.isArray(answer) || !isObject(answer[0])) {
       throw new MalformedObject(`object_action ${method} answered no updates`);
     }
     const { obj_what_changed: _changed, ...updates } = answer[0];

@@ -1,6 +1,7 @@
 import type { GroupOnHost } from "../../conductor/methods/records.js";
 import { SERVER_GROUP_POLICIES } from "../../records/index.js";
-import { isRecord, type ObjectData, objectOf } from "../objects/primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { type ObjectData, objectOf } from "../objects/primitive.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { INSTANCE_CALLS } from "./instances.js";
 import { MIGRATION_CALLS } from "./migrations.js";
@@ -35,7 +36,7 @@ function readGroup({ uuid, policy, _rules: rules, members }: ObjectData): Group 
   if (known === undefined || typeof uuid !== "string" || !Array.isArray(members)) {
     return null;
   }
-  const most = Number(isRecord(rules) ? (rules.max_server_per_host ?? 0) : 0);
+  const most = Number(isObject(rules) ? (rules.max_server_per_host ?? 0) : 0);
   return { uuid, policy: known, maxServerPerHost: Number.isSafeInteger(most) ? most : 0, members: members.map(String) };
 }
 

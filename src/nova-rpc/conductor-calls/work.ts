@@ -3,7 +3,8 @@ import type { CLUSTER_METHODS } from "../../conductor/methods/cluster.js";
 import type { HOST_METHODS } from "../../conductor/methods/hosts.js";
 import type { OPERATOR_METHODS } from "../../conductor/methods/operator.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
-import { isRecord, overlaid } from "../objects/primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { overlaid } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";
 import { carriedSelections } from "../objects/selection.js";
 import { ACTION_CALLS } from "./actions.js";
@@ -170,7 +171,7 @@ async function addFault(uuid: string, message: string, tools: CallTools): Promis
 function filterProperties(retry: RetryInfo, reason: string, tools: CallTools): Readonly<Record<string, unknown>> {
   const came = carried("filter_properties", tools);
   const { numAttempts, hosts } = retry;
-  return { ...(isRecord(came) ? came : {}), retry: { num_attempts: numAttempts, hosts, exc: [reason] } };
+  return { ...(isObject(came) ? came : {}), retry: { num_attempts: numAttempts, hosts, exc: [reason] } };
 }
 
 /** What is left of the hosts that came, as they came. */

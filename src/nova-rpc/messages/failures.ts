@@ -1,6 +1,6 @@
 import * as errors from "../../conductor/errors.js";
 import { withoutUserInfo } from "../../runtime/http.js";
-import { isRecord } from "../objects/primitive.js";
+import { isObject } from "../../runtime/is-object.js";
 
 /** An exception of Python as oslo.messaging sends it. */
 interface Failure {
@@ -95,7 +95,7 @@ const STATES = ["expected", "actual"];
 
 /** `{"vm_state": "error", "task_state": "deleting"}`: the state that the exception is of, by its class; the others did not fit either. */
 function stateIn(value: unknown, exception: string): unknown {
-  return isRecord(value) ? value[exception === "UnexpectedVMStateError" ? "vm_state" : "task_state"] : value;
+  return isObject(value) ? value[exception === "UnexpectedVMStateError" ? "vm_state" : "task_state"] : value;
 }
 
 /** Without the statement that a database error quotes, with the values in it, and without passwords of addresses. */
@@ -110,7 +110,7 @@ function readFailure(text: string): Failure {
   } catch {
     value = null;
   }
-  const fields = isRecord(value) ? value : { message: "a failure that is no JSON" };
+  const fields = isObject(value) ? value : { message: "a failure that is no JSON" };
   const { class: name = "Exception", module = "builtins", message = "", tb = [], args = [], kwargs } = fields;
   return {
     class: String(name),
@@ -118,7 +118,7 @@ function readFailure(text: string): Failure {
     message: withoutSecrets(String(message)),
     tb: Array.isArray(tb) ? tb.map(String) : [],
     args: Array.isArray(args) ? args : [],
-    kwargs: isRecord(kwargs) ? kwargs : {},
+    kwargs: isObject(kwargs) ? kwargs : {},
   };
 }
 

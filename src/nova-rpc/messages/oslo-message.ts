@@ -1,5 +1,5 @@
+import { isObject } from "../../runtime/is-object.js";
 import { capToProfile } from "../objects/cap.js";
-import { isRecord } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import type { NovaContext } from "./request-context.js";
 
@@ -108,7 +108,7 @@ export function messageOf(fields: Readonly<Record<string, unknown>>): OsloReques
 
 function requestOf(fields: Readonly<Record<string, unknown>>): Omit<OsloRequest, "uniqueId"> {
   const { method, args = {}, version = "1.0", namespace = null } = fields;
-  if (typeof method !== "string" || !isRecord(args) || typeof version !== "string") {
+  if (typeof method !== "string" || !isObject(args) || typeof version !== "string") {
     throw new MalformedMessage("a request without method, arguments by name, or version");
   }
   const context = Object.entries(fields).filter(([key]) => key.startsWith(CONTEXT));
@@ -138,7 +138,7 @@ function parsed(text: string, what: string): Readonly<Record<string, unknown>> {
   } catch {
     throw new MalformedMessage(`${what} is no JSON`);
   }
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     throw new MalformedMessage(`${what} is no object`);
   }
   return value;

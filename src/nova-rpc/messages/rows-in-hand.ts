@@ -1,4 +1,5 @@
-import { isRecord, type NovaObject, novaObject, objectOf } from "../objects/primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { type NovaObject, novaObject, objectOf } from "../objects/primitive.js";
 
 /** Milliseconds for which what was just said of a row is not asked again. */
 const JUST_NOW = 1_000;
@@ -19,7 +20,7 @@ export class RowsInHand {
   /** @param now monotonic milliseconds */
   constructor({ instance, migration }: Readonly<Record<string, unknown>>, now: () => number) {
     this.#now = now;
-    for (const came of [instance, migration].filter(isRecord)) {
+    for (const came of [instance, migration].filter(isObject)) {
       const object = objectOf(came);
       this.#rows.set(keyOf(object), object);
     }

@@ -1,9 +1,10 @@
 import { MessagingTimeout } from "../../conductor/errors.js";
 import type { MessageObserver } from "../../conductor/message-observer.js";
 import { RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
+import { isObject } from "../../runtime/is-object.js";
 import { type MessageBroker, Unconfirmed, Unroutable, Unsent } from "../../runtime/message-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { isRecord, objectOf } from "../objects/primitive.js";
+import { objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { REQUESTS, type Topology } from "../transport/topology.js";
 import { failureOf } from "./failures.js";
@@ -278,7 +279,7 @@ export class Rpc {
 /** `Instance.save` for a method of an object: by its own name alone, all of them go by two. */
 function labelOf({ method, args }: Asked): string {
   const { objname, objmethod, objinst } = args;
-  const name = isRecord(objinst) ? objectOf(objinst)["nova_object.name"] : objname;
+  const name = isObject(objinst) ? objectOf(objinst)["nova_object.name"] : objname;
   return name === undefined ? method : `${String(name)}.${String(objmethod)}`;
 }
 

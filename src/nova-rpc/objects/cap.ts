@@ -1,4 +1,5 @@
-import { claimsToBeObject, isRecord, MalformedObject, type NovaObject, objectOf } from "./primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { claimsToBeObject, MalformedObject, type NovaObject, objectOf } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 
 /**
@@ -32,7 +33,7 @@ export function capToProfile(value: unknown, profile: ReleaseProfile, depth = 0)
   if (Array.isArray(value)) {
     return value.map((item) => capToProfile(item, profile, depth + 1));
   }
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     return value;
   }
   const inner = Object.fromEntries(

@@ -1,4 +1,5 @@
-import { isRecord, MalformedObject, type ObjectData } from "./primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { MalformedObject, type ObjectData } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 
 /** How one field of a record is written in an object of Nova, where it has the same name in snake_case. */
@@ -100,7 +101,7 @@ export const texts: FieldCodec<Readonly<Record<string, string>>> = {
     if (value === undefined || value === null) {
       return {};
     }
-    if (!isRecord(value)) {
+    if (!isObject(value)) {
       throw new MalformedObject("expected texts by name");
     }
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item ?? "")]));

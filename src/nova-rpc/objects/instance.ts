@@ -6,6 +6,7 @@ import {
   type PowerState,
   type VmState,
 } from "../../records/index.js";
+import { isObject } from "../../runtime/is-object.js";
 import {
   code,
   deletedId,
@@ -24,7 +25,7 @@ import {
 } from "./field-codec.js";
 import { FLAVOR_OBJECT } from "./flavor.js";
 import { migrationContext } from "./migration.js";
-import { isRecord, listedObjects, objectOf } from "./primitive.js";
+import { listedObjects, objectOf } from "./primitive.js";
 import { type RecordObject, readRecord, writeRecord } from "./record-object.js";
 import { systemMetadata } from "./system-metadata.js";
 
@@ -81,7 +82,7 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     // They are in the messages that build a server, and nowhere afterwards.
     injectedFiles: unknownToNova<readonly InjectedFile[]>(() => []),
     tags: readOnly<readonly string[]>({
-      read: (value) => (isRecord(value) ? listedObjects(value, "TagList").map(tagName) : []),
+      read: (value) => (isObject(value) ? listedObjects(value, "TagList").map(tagName) : []),
       write: null,
     }),
     locked: flag(false),
@@ -103,6 +104,6 @@ function tagName(value: unknown): string {
 }
 
 function lockedReason({ system_metadata }: Readonly<Record<string, unknown>>): string | null {
-  const reason = isRecord(system_metadata) ? system_metadata.locked_reason : undefined;
+  const reason = isObject(system_metadata) ? system_metadata.locked_reason : undefined;
   return typeof reason === "string" ? reason : null;
 }

@@ -1,5 +1,6 @@
 import type { LiveMigrateData } from "../../conductor/methods/agent.js";
-import { isRecord, type NovaObject, objectOf, overlaid } from "./primitive.js";
+import { isObject } from "../../runtime/is-object.js";
+import { type NovaObject, objectOf, overlaid } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 import { builtObject } from "./record-object.js";
 
@@ -33,7 +34,7 @@ export function writeLiveMigrateData(
   { bySource = false }: { readonly bySource?: boolean } = {},
 ): NovaObject {
   const filename = JSON.stringify({ [OURS]: data, ...(bySource ? { [SEEN]: true } : {}) });
-  return isRecord(carried)
+  return isObject(carried)
     ? overlaid(objectOf(carried), { filename })
     : builtObject(NAME, { filename, ...DEFAULTS, ...storageOf(data) }, profile);
 }
@@ -49,7 +50,7 @@ function storageOf({ sharedInstanceFiles }: LiveMigrateData) {
 export function readLiveMigrateData(value: unknown): LiveMigrateData {
   const filename = filenameIn(value);
   const ours = wordsIn(filename)[OURS];
-  return isRecord(ours) ? ours : filename === NOVAS_FAKE ? { guestMadeAnew: true } : {};
+  return isObject(ours) ? ours : filename === NOVAS_FAKE ? { guestMadeAnew: true } : {};
 }
 
 /** The same as the source has answered it: one that has not read it will hand no guest over. */
@@ -59,12 +60,12 @@ export function readSourceCheck(value: unknown): LiveMigrateData {
 }
 
 function filenameIn(value: unknown): unknown {
-  return isRecord(value) ? objectOf(value)["nova_object.data"].filename : null;
+  return isObject(value) ? objectOf(value)["nova_object.data"].filename : null;
 }
 
 function wordsIn(filename: unknown): Readonly<Record<string, unknown>> {
   const parsed = typeof filename === "string" ? jsonOf(filename) : null;
-  return isRecord(parsed) ? parsed : {};
+  return isObject(parsed) ? parsed : {};
 }
 
 function jsonOf(text: string): unknown {

@@ -1,4 +1,5 @@
 import type { AssignedResource, Migration, MigrationContext } from "../../records/index.js";
+import { isObject } from "../../runtime/is-object.js";
 import {
   deletedId,
   type FieldCodec,
@@ -12,7 +13,7 @@ import {
   unknownToNova,
   word,
 } from "./field-codec.js";
-import { isRecord, listedObjects, type NovaObject } from "./primitive.js";
+import { listedObjects, type NovaObject } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 import { builtObject, fieldsOf, type RecordObject, readRecord } from "./record-object.js";
 
@@ -59,7 +60,7 @@ const RESOURCE_OBJECT: RecordObject<AssignedResource> = {
 /** A ResourceList; null when there are none. */
 const resources: FieldCodec<readonly AssignedResource[]> = {
   read: (value) =>
-    isRecord(value) ? listedObjects(value, "ResourceList").map((item) => readRecord(RESOURCE_OBJECT, item)) : [],
+    isObject(value) ? listedObjects(value, "ResourceList").map((item) => readRecord(RESOURCE_OBJECT, item)) : [],
   write: (value, profile) =>
     value.length === 0
       ? null

@@ -1,3 +1,5 @@
+import { isObject } from "../../runtime/is-object.js";
+
 /** A versioned object of Nova as it is sent (oslo.versionedobjects). Fields that are not set are absent, which is not null. */
 export interface NovaObject {
   readonly "nova_object.name": string;
@@ -19,7 +21,7 @@ export class MalformedObject extends Error {
 
 /** Whether a value claims to be an object; only {@link objectOf} says that it is one. */
 export function claimsToBeObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isRecord(value) && Object.hasOwn(value, NAME);
+  return isObject(value) && Object.hasOwn(value, NAME);
 }
 
 /** @throws {MalformedObject} when it is none, or one of another name */
@@ -65,12 +67,8 @@ export function overlaid(object: NovaObject, values: ObjectData): NovaObject {
   return novaObject(name, version, { ...data, ...values }, left);
 }
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isNovaObject(value: unknown): value is NovaObject {
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     return false;
   }
   const changes = value["nova_object.changes"];
@@ -78,7 +76,7 @@ function isNovaObject(value: unknown): value is NovaObject {
     typeof value[NAME] === "string" &&
     typeof value["nova_object.namespace"] === "string" &&
     typeof value["nova_object.version"] === "string" &&
-    isRecord(value["nova_object.data"]) &&
+    isObject(value["nova_object.data"]) &&
     (changes === undefined || (Array.isArray(changes) && changes.every((field) => typeof field === "string")))
   );
 }

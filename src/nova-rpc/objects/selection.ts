@@ -1,7 +1,8 @@
 import { MOST } from "../../records/field.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
+import { isObject } from "../../runtime/is-object.js";
 import { type FieldCodec, text } from "./field-codec.js";
-import { isRecord, MalformedObject, type NovaObject, objectOf } from "./primitive.js";
+import { MalformedObject, type NovaObject, objectOf } from "./primitive.js";
 import { type RecordObject, readRecord } from "./record-object.js";
 
 type Claim = Selection["allocationRequest"];
@@ -10,8 +11,8 @@ type Claim = Selection["allocationRequest"];
 const claim: FieldCodec<Claim> = {
   read: (value) => {
     const body: unknown = typeof value === "string" ? JSON.parse(value) : {};
-    const allocations = isRecord(body) ? body.allocations : undefined;
-    if (!isRecord(allocations)) {
+    const allocations = isObject(body) ? body.allocations : undefined;
+    if (!isObject(allocations)) {
       throw new MalformedObject("expected the body of a claim");
     }
     return allocations as Claim;
@@ -43,8 +44,8 @@ export function carriedSelections(value: unknown): NovaObject[] {
 
 /** `filter_properties.retry`; null: there is no second try. */
 export function readRetry(filterProperties: unknown): RetryInfo | null {
-  const retry = isRecord(filterProperties) ? filterProperties.retry : undefined;
-  if (!isRecord(retry) || !isCount(retry.num_attempts) || !Array.isArray(retry.hosts)) {
+  const retry = isObject(filterProperties) ? filterProperties.retry : undefined;
+  if (!isObject(retry) || !isCount(retry.num_attempts) || !Array.isArray(retry.hosts)) {
     return null;
   }
   const hosts = retry.hosts.filter(Array.isArray).map(([host, node]) => [String(host), String(node)] as const);

@@ -1,4 +1,5 @@
 import type { RecordedRequest } from "../../../conductor/methods/cluster.js";
+import { isObject } from "../../../runtime/is-object.js";
 import type { RecordingEvent } from "./recording.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -50,5 +51,5 @@ export function createdServer({ method, path, answer }: RecordedRequest): string
 
 /** What an answer or a body has, which may be anything. */
 function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isObject(value) ? value : {};
 }

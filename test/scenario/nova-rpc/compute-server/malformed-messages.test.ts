@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { MethodChecks } from "../../../../src/cluster/conductor/method-checks.js";
 import { AGENT_METHODS } from "../../../../src/conductor/methods/agent.js";
 import type { AgentHandlers } from "../../../../src/conductor/port.js";
-import { isRecord, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
+import { novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";
+import { isObject } from "../../../../src/runtime/is-object.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 import { INSTANCE, open, UUID, usual } from "../../../fixtures/nova-session-lab.js";
 import { property } from "../../../fixtures/property.js";
@@ -32,7 +33,7 @@ const place = fc.array(fc.nat(), { minLength: 1, maxLength: 7 });
 const spoiling = fc.array(fc.tuple(place, wrong), { minLength: 1, maxLength: 3 });
 
 function spoilt(value: unknown, [index = 0, ...deeper]: readonly number[], replacement: unknown): unknown {
-  const entries: [string, unknown][] = isRecord(value) || Array.isArray(value) ? Object.entries(value) : [];
+  const entries: [string, unknown][] = isObject(value) || Array.isArray(value) ? Object.entries(value) : [];
   if (entries.length === 0) {
     return replacement;
   }
@@ -153,7 +154,7 @@ describe("a message with parts that are wrong", () => {
       const args = Object.fromEntries(
         Object.entries(message.args as Message).map(([name, value]) => [
           name,
-          isRecord(value) && isRecord(value["nova_object.data"])
+          isObject(value) && isObject(value["nova_object.data"])
             ? { ...value, ...unknown, "nova_object.data": { ...value["nova_object.data"], ...unknown } }
             : value,
         ]),

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messageOf, openMessage, seal } from "../../../../src/nova-rpc/messages/oslo-message.js";
 import { capToProfile, ObjectTooNew } from "../../../../src/nova-rpc/objects/cap.js";
-import { isRecord, MalformedObject, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
+import { MalformedObject, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { PROFILES, profileOf, type ReleaseProfile } from "../../../../src/nova-rpc/objects/profile.js";
+import { isObject } from "../../../../src/runtime/is-object.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 import { property } from "../../../fixtures/property.js";
 
@@ -14,7 +15,7 @@ function tooNew(value: unknown, profile: ReleaseProfile): string[] {
   if (Array.isArray(value)) {
     return value.flatMap((item) => tooNew(item, profile));
   }
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     return [];
   }
   const name = value["nova_object.name"];

@@ -3,7 +3,7 @@ import { COMPUTE_NODE_OBJECT } from "../../../../src/nova-rpc/objects/compute-no
 import { FLAVOR_OBJECT } from "../../../../src/nova-rpc/objects/flavor.js";
 import { INSTANCE_OBJECT } from "../../../../src/nova-rpc/objects/instance.js";
 import { MIGRATION_OBJECT } from "../../../../src/nova-rpc/objects/migration.js";
-import { isRecord, type NovaObject } from "../../../../src/nova-rpc/objects/primitive.js";
+import type { NovaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { profileOf } from "../../../../src/nova-rpc/objects/profile.js";
 import {
   fieldsOf,
@@ -12,6 +12,7 @@ import {
   writeRecord,
 } from "../../../../src/nova-rpc/objects/record-object.js";
 import { SERVICE_OBJECT } from "../../../../src/nova-rpc/objects/service.js";
+import { isObject } from "../../../../src/runtime/is-object.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 
 const ZED = profileOf(64);
@@ -22,7 +23,7 @@ function objectsNamed(name: string, value: unknown): NovaObject[] {
   if (Array.isArray(value)) {
     return value.flatMap((item) => objectsNamed(name, item));
   }
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     return [];
   }
   const inner = Object.values(value).flatMap((item) => objectsNamed(name, item));
@@ -38,11 +39,11 @@ function plain(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(plain);
   }
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     return value;
   }
   const data = value["nova_object.data"];
-  return isRecord(data)
+  return isObject(data)
     ? plain(data)
     : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
 }
@@ -62,7 +63,7 @@ function expectSame<R>(kind: RecordObject<R>, object: NovaObject, except: readon
 /** The part of what was recorded that the record has. */
 function plainWithout(recordedValue: unknown, writtenValue: unknown): never {
   const whole = plain(recordedValue);
-  if (!isRecord(whole) || !isRecord(writtenValue)) {
+  if (!isObject(whole) || !isObject(writtenValue)) {
     return whole as never;
   }
   const entries = Object.entries(whole).filter(([key, value]) => key in writtenValue && value !== null);
@@ -90,7 +91,7 @@ describe("objects of Nova and our records", () => {
     for (const object of whole) {
       expectSame(INSTANCE_OBJECT, object);
     }
-    expect(whole.some(({ "nova_object.data": data }) => isRecord(data.migration_context))).toBe(true);
+    expect(whole.some(({ "nova_object.data": data }) => isObject(data.migration_context))).toBe(true);
   });
 
   it("reads an instance as the record has it", () => {
