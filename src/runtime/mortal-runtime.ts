@@ -4,6 +4,7 @@ import type { Life } from "./life.js";
 import type { LogFields, Logger } from "./logger.js";
 import type { ProcessIdentity, Programs } from "./programs.js";
 import type { Runtime } from "./runtime.js";
+import { sleepBy } from "./sleep-by.js";
 import type { Socket, Sockets } from "./socket.js";
 import type { Stream, Streams } from "./streams.js";
 import type { CancelTimer, Timers } from "./timers.js";
@@ -45,21 +46,7 @@ function mortalTimers(timers: Timers, life: Life): Timers {
   };
   return {
     after,
-    sleep: (milliseconds, signal) =>
-      life.whileAlive(() => {
-        signal?.throwIfAborted();
-        return new Promise<void>((resolve, reject) => {
-          const abort = () => {
-            cancel();
-            reject(signal?.reason);
-          };
-          const cancel = after(milliseconds, () => {
-            signal?.removeEventListener("abort", abort);
-            resolve();
-          });
-          signal?.addEventListener("abort", abort, { once: true });
-        });
-      }),
+    sleep: (milliseconds, signal) => life.whileAlive(() => sleepBy(after, milliseconds, signal)),
   };
 }
 

@@ -1,48 +1,22 @@
-import type { HostSession } from "../../conductor/port.js";
-import type { NovaConfig } from "../../config/nova-config.js";
-import type { ChangingFaults } from "../../faults/faults.js";
-import type { SharedAccess } from "../../placement/access/shared-access.js";
-import type { ReportClient } from "../../placement/report-client.js";
 import type { Service } from "../../records/index.js";
-import type { Runtime } from "../../runtime/runtime.js";
 import { SparseSet } from "../../runtime/sparse.js";
-import type { DriverDefinition } from "../../virt/driver.js";
 import type { AgentState } from "../context.js";
 import { PendingEvacuations } from "../evacuation/pending-evacuations.js";
-import { type AgentMetrics, NO_METRICS } from "../metrics/metrics.js";
+import { NO_METRICS } from "../metrics/metrics.js";
 import { PeriodicLoop } from "../periodic/loop.js";
 import { PERIODIC_TASKS, type PeriodicSubject } from "../periodic/tasks.js";
 import type { AgentServices } from "../services.js";
 import { initHost } from "../startup/init-host.js";
 import { lookUpService, registerService } from "../startup/register-service.js";
 import { agentHandlers } from "./agent-handlers.js";
-import { createServices, type ServiceFactories } from "./create-services.js";
+import { createServices, type ServiceFactories, type ViewOptions } from "./create-services.js";
 import { disableService } from "./disable-service.js";
 import { Heartbeat } from "./heartbeat.js";
 import { HostLeaseLost } from "./host-lease.js";
 import { drain } from "./shutdown.js";
 import { TaskTracker } from "./task-tracker.js";
 
-export interface AgentOptions {
-  /** `--host` */
-  readonly host: string;
-  readonly config: NovaConfig;
-  /** Every configuration file in use; their folders are searched for `compute_id` (spec 2.3). */
-  readonly configFiles: readonly string[];
-  /** The driver's own section of nova.conf, compiled; names in camelCase. */
-  readonly driverConfig: Readonly<Record<string, unknown>>;
-  readonly runtime: Runtime;
-  /** Made with `lease: false` for quirk `no-host-lease`. */
-  readonly session: HostSession;
-  readonly driver: DriverDefinition;
-  readonly placement: ReportClient;
-  /** What the hosts of the process know together of how to get at images; default: nobody else asks. */
-  readonly sharedImages?: SharedAccess;
-  /** The host may be given another driver than the one that it had (spec 2.4 g); default: it refuses. */
-  readonly changeDriver?: boolean;
-  readonly metrics?: AgentMetrics;
-  /** Set from outside while it runs; default: there are none. */
-  readonly faults?: ChangingFaults;
+export interface AgentOptions extends Omit<ViewOptions, "permit"> {
   /** What the agent says it is (spec 1.2); default: what this build is. */
   readonly serviceVersion?: number;
   /**

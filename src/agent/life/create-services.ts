@@ -25,11 +25,15 @@ import { driverContext } from "./driver-context.js";
 import { requireHostLease } from "./host-lease.js";
 
 export interface ViewOptions {
+  /** `--host` */
   readonly host: string;
   readonly config: NovaConfig;
+  /** Every configuration file in use; their folders are searched for `compute_id` (spec 2.3). */
   readonly configFiles: readonly string[];
+  /** The driver's own section of nova.conf, compiled; names in camelCase. */
   readonly driverConfig: Readonly<Record<string, unknown>>;
   readonly runtime: Runtime;
+  /** Made with `lease: false` for quirk `no-host-lease`. */
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
@@ -40,7 +44,7 @@ export interface ViewOptions {
   /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
   readonly permit?: (purpose: string) => void | Promise<void>;
   readonly metrics?: AgentMetrics;
-  /** Asked before each call of the driver and each step of an operation. */
+  /** Asked before each call of the driver and each step of an operation, and set from outside; default: there are none. */
   readonly faults?: ChangingFaults;
 }
 

@@ -5,6 +5,7 @@ import type { Runtime } from "../../runtime/runtime.js";
 import type { HostDoors } from "../../virt/context.js";
 import type { ImageService } from "../../virt/images.js";
 import type { HostPorts } from "../network/host-ports.js";
+import { inventoryOptions } from "../tracker/options.js";
 import { virtApi } from "./virt-api.js";
 
 /** The doors and options that a driver is given. */
@@ -33,17 +34,7 @@ export function driverContext(options: {
     images,
     ports,
     config: driverConfig,
-    inventory: {
-      cpuAllocationRatio: defaults.cpuAllocationRatio,
-      ramAllocationRatio: defaults.ramAllocationRatio,
-      diskAllocationRatio: defaults.diskAllocationRatio,
-      initialCpuAllocationRatio: defaults.initialCpuAllocationRatio,
-      initialRamAllocationRatio: defaults.initialRamAllocationRatio,
-      initialDiskAllocationRatio: defaults.initialDiskAllocationRatio,
-      reservedHostCpus: defaults.reservedHostCpus,
-      reservedHostMemoryMb: defaults.reservedHostMemoryMb,
-      reservedHostDiskMb: defaults.reservedHostDiskMb,
-    },
+    inventory: inventoryOptions(defaults),
     workarounds: config.workarounds,
     virtApi: virtApi({
       host,

@@ -1,9 +1,12 @@
+import { sleepBy } from "../sleep-by.js";
 import type { CancelTimer, Timers } from "../timers.js";
 
 /** What setTimeout takes at most; it fires at once when it is given more. */
 const LONGEST = 2 ** 31 - 1;
 
-export const nodeTimers = (): Timers => ({ sleep, after });
+export function nodeTimers(): Timers {
+  return { sleep: (milliseconds, signal) => sleepBy(after, milliseconds, signal), after };
+}
 
 function after(milliseconds: number, action: () => void): CancelTimer {
   let timer: NodeJS.Timeout;
@@ -12,19 +15,4 @@ function after(milliseconds: number, action: () => void): CancelTimer {
   };
   wait(milliseconds);
   return () => clearTimeout(timer);
-}
-
-async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      cancel();
-      reject(signal?.reason);
-    };
-    const cancel = after(milliseconds, () => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    });
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }
