@@ -7,6 +7,8 @@ const LOGS = ["nova-conductor", "nova-scheduler", "nova-api", "placement"];
 const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::|$)/;
 /** A move that the conductor gives up because nobody answered it, or a compute that it has asked, is that, and no failure of its own. */
 const UNANSWERED = /Exception_Remote: .* was not answered in \d+ s|\.MigrationError: .*Timed out waiting for a reply/;
+/** So is a move of what a server holds that holds nothing any more, as it was deleted meanwhile: a conductor looks for its project there. */
+const HOLDS_NOTHING = /KeyError: 'project_id'$/;
 
 /**
  * What the services of a Nova raise, whoever its computes are, while RabbitMQ is away, and when a server is asked for what it cannot
@@ -26,7 +28,7 @@ export async function failuresOfServices(state: string): Promise<ReadonlyMap<str
     const log = await readFile(join(state, "log", `${service}.log`), "utf8").catch(() => "");
     for (const line of log.split("\n")) {
       const name = RAISED.exec(line)?.groups?.name;
-      if (name !== undefined && name !== "Traceback" && !UNANSWERED.test(line)) {
+      if (name !== undefined && name !== "Traceback" && !UNANSWERED.test(line) && !HOLDS_NOTHING.test(line)) {
         const what = `${service}: ${name}`;
         counts.set(what, (counts.get(what) ?? 0) + 1);
       }

@@ -40,6 +40,28 @@ describe.skipIf(!hasPeer)("outages", () => {
     await expectNothingHeld(nova);
   });
 
+  it("R1: a destination hears late of the move of a server that is deleted, and claimed for since", async () => {
+    const nova = cloud();
+    const id = await built(nova, "late-move");
+    const { uuid: provider } = await nova.operator.provider("oc2");
+    const { body: before } = await nova.placement("GET", `/allocations/${id}`);
+    const destination = agents.get("oc2")?.pid ?? 0;
+    process.kill(destination, "SIGSTOP");
+    try {
+      await nova.act(id, { migrate: { host: "oc2" } });
+      await expect.poll(() => allocationsOn(nova, "oc2"), { timeout: 20_000 }).toHaveProperty(id);
+      await nova.remove(id);
+      // As a scheduler does that was at work when it went.
+      const { project_id, user_id } = before;
+      const allocations = { [String(provider)]: { resources: { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 } } };
+      const claim = { allocations, project_id, user_id, consumer_generation: null, consumer_type: "INSTANCE" };
+      expect((await nova.placement("PUT", `/allocations/${id}`, claim)).status).toBe(204);
+    } finally {
+      process.kill(destination, "SIGCONT");
+    }
+    await expectNothingHeld(nova);
+  });
+
   it("R1: nova-conductor is started again", async () => {
     const nova = cloud();
     await nova.plane.shell(STOP_CONDUCTOR);
