@@ -1,4 +1,4 @@
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
 import { SnapshotRefused } from "../../../cluster/snapshot/snapshot-error.js";
 import type { HostProcess } from "../../../conductor/methods/hosts.js";
 import type { HostSession } from "../../../conductor/port.js";
@@ -32,15 +32,20 @@ export async function restoreRunning(
   name: string | null,
   { directory, runtime, yes }: RestorePlace & { readonly yes: boolean },
 ): Promise<readonly string[]> {
+  const controlPlane = (await readClusterInfo(runtime.files, directory))?.pid ?? 0;
   const place = { runtime, directory, again: { every: TRY_EVERY, patience: PATIENCE } };
   return withOperatorSession("snapshot-restore", place, async (session) => {
     if (!yes) {
       await refuseStrangers(session);
     }
-    const { pid } = await session.call("restore_cluster", { snapshot: name });
     const over = new AbortController();
+    const { signal } = over;
     try {
-      return await Promise.race([untilServed(session, runtime), untilGone(pid, directory, runtime, over.signal)]);
+      const asked = session.call("restore_cluster", { snapshot: name });
+      const ended = "the cluster was stopped before it had begun to restore; its state is what it was";
+      const { pid } = await Promise.race([asked, untilGone(controlPlane, ended, runtime, signal)]);
+      const lost = `the cluster has not come back: ${directory.logs} has its logs; compute-cluster up goes on from the restored state`;
+      return await Promise.race([untilServed(session, runtime), untilGone(pid, lost, runtime, signal)]);
     } finally {
       over.abort();
     }
@@ -62,19 +67,17 @@ async function untilServed(session: HostSession, { timers, clock }: Runtime): Pr
   }
 }
 
-/** @throws {Error} the process of `up` has ended. @throws the signal's reason */
+/** @param reason what it comes to. @throws {Error} with the reason, once the process has ended. @throws the signal's reason */
 async function untilGone(
   pid: number,
-  { logs }: StateDir,
+  reason: string,
   { processes, timers }: Runtime,
   signal: AbortSignal,
 ): Promise<never> {
   while (processes.isAlive(pid)) {
     await timers.sleep(LOST_EVERY, signal);
   }
-  throw new Error(
-    `the cluster has not come back: ${logs} has its logs; compute-cluster up goes on from the restored state`,
-  );
+  throw new Error(reason);
 }
 
 /** @throws {SnapshotRefused} agents that `up` has not started would go on from a state that is gone */
