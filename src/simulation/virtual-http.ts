@@ -74,7 +74,7 @@ export class VirtualHttp implements HttpClient {
     const back = this.#network.wire(server.process, this.#process);
     const breakOff = () => back.send(() => outcome.reject(new HttpConnectFailure(url, "ECONNRESET")));
     const forget = server.process.onKill(breakOff);
-    this.#network.wire(this.#process, server.process).send(async () => {
+    const arrive = async () => {
       if (!server.process.alive) {
         return;
       }
@@ -90,6 +90,8 @@ export class VirtualHttp implements HttpClient {
         const body = bytes === undefined ? answer.body : await textIn(bytes);
         back.send(() => outcome.resolve({ ...answer, body }), fault?.kind === "latency" ? fault.milliseconds : 0);
       }
-    });
+    };
+    const late = fault?.kind === "late-request" ? fault.milliseconds : 0;
+    this.#network.wire(this.#process, server.process).send(arrive, late);
   }
 }

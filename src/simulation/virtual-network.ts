@@ -7,6 +7,8 @@ import type { VirtualProcess } from "./virtual-process.js";
 export type NetworkFault =
   /** Milliseconds more for the answer. */
   | { readonly kind: "latency"; readonly milliseconds: number }
+  /** Milliseconds more until the server sees it. */
+  | { readonly kind: "late-request"; readonly milliseconds: number }
   /** No connection; `code` defaults to `ECONNREFUSED`. */
   | { readonly kind: "refuse"; readonly code?: string }
   /** The server does all of it; the client sees the connection break with `ECONNRESET`. */
@@ -43,6 +45,8 @@ export class VirtualNetwork<E extends Endpoint> {
   readonly #cuts = new Set<string>();
   readonly #blocked = new Set<Wire>();
   readonly #connections = new Set<Connection>();
+  /** Milliseconds that everything takes besides, by way. */
+  readonly #late = new Map<string, number>();
   #lastPort = 20_000;
 
   /** @param delay milliseconds that a message takes besides the latency */
@@ -124,6 +128,22 @@ export class VirtualNetwork<E extends Endpoint> {
     }
   }
 
+  /**
+   * All that passes between two processes, named, takes so many milliseconds more, either way, until what is returned is called.
+   * Another one for the two takes its place, and whichever is ended first ends both.
+   */
+  delay(one: string, other: string, milliseconds: number): () => void {
+    const ways = [wayOf(one, other), wayOf(other, one)];
+    for (const way of ways) {
+      this.#late.set(way, milliseconds);
+    }
+    return () => {
+      for (const way of ways) {
+        this.#late.delete(way);
+      }
+    };
+  }
+
   isCut(wire: { readonly from: string; readonly to: string }): boolean {
     return this.#cuts.has(wayOf(wire.from, wire.to));
   }
@@ -138,6 +158,10 @@ export class VirtualNetwork<E extends Endpoint> {
     }
   }
 
+  #lateness(from: string, to: string): number {
+    return this.#late.size === 0 ? 0 : (this.#late.get(wayOf(from, to)) ?? 0);
+  }
+
   /** An open WebSocket; returns what forgets it. */
   connected(connection: Connection): () => void {
     this.#connections.add(connection);
@@ -149,7 +173,7 @@ export class VirtualNetwork<E extends Endpoint> {
     return new Wire(from.name, to.name, {
       plan: this.#plan,
       now: this.#now,
-      latency: () => this.latency + this.#delay(),
+      latency: () => this.latency + this.#delay() + this.#lateness(from.name, to.name),
       isCut: (wire) => this.isCut(wire),
       block: (wire) => this.#blocked.add(wire),
     });

@@ -69,7 +69,7 @@ export class VirtualSockets implements Sockets {
     const [there, back] = [this.#network.wire(this.#process, server), this.#network.wire(server, this.#process)];
     const breakOff = () => back.send(() => outcome.reject(new HttpConnectFailure(url, "ECONNRESET")));
     const forget = server.onKill(breakOff);
-    there.send(() => {
+    const arrive = () => {
       forget();
       if (!server.alive) {
         return;
@@ -96,6 +96,7 @@ export class VirtualSockets implements Sockets {
         return;
       }
       back.send(() => outcome.resolve(opened), fault?.kind === "latency" ? fault.milliseconds : 0);
-    });
+    };
+    there.send(arrive, fault?.kind === "late-request" ? fault.milliseconds : 0);
   }
 }

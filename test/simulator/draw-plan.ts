@@ -41,6 +41,8 @@ const WEIGHTS: Readonly<Record<Exclude<StepKind, typeof BESIDES>, number>> = {
   "save-image": 3,
   restore: 3,
   "reset-state": 1,
+  "ironic-network": 3,
+  "ironic-listing": 3,
 };
 
 /** What a cloud may have of upstream's defects and still come to rest as it should. */
@@ -53,6 +55,9 @@ const QUIRKS: readonly QuirkName[] = [
 
 /** Without these nothing happens at all. */
 const ALWAYS: readonly StepKind[] = ["create", "act"];
+
+/** Drawn only where a profile favours them. */
+const ASKED_FOR: readonly StepKind[] = ["ironic-network", "ironic-listing"];
 
 /** After these no allocation may be left that nobody needs, although no agent looks for such. */
 const GENTLE: readonly StepKind[] = [
@@ -78,6 +83,10 @@ export interface Profile {
   readonly leftOut: number;
   /** Share of the seeds that have an Ironic. */
   readonly metal?: number;
+  /** Hosts that share Ironic's nodes; default: one or two. */
+  readonly ironicHosts?: number;
+  /** The slowest of a host's delays, in seconds. */
+  readonly slow?: number;
   /** Share of the seeds whose agents remove allocations that nobody needs; default 0.75. */
   readonly repairs?: number;
   /** Share of the seeds that have server groups; default 0.3. */
@@ -91,7 +100,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   storm: { pace: 800, leftOut: 0.2 },
   calm: { pace: 15_000, leftOut: 0.6 },
   large: { hosts: 30, pace: 2_000, leftOut: 0.4 },
-  metal: { hosts: 2, pace: 3_000, leftOut: 0.3, metal: 1 },
+  metal: { hosts: 2, pace: 3_000, leftOut: 0.3, metal: 1, favours: { "ironic-network": 1 } },
   evacuations: {
     hosts: 4,
     pace: 2_000,
@@ -116,7 +125,29 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     pace: 2_000,
     leftOut: 0.5,
     metal: 1,
-    favours: { "create-bare-metal": 3, node: 3, "kill-ironic-agent": 2, "act-bare-metal": 1 },
+    favours: { "create-bare-metal": 3, node: 3, "kill-ironic-agent": 2, "act-bare-metal": 1, "ironic-network": 1 },
+  },
+  ring: {
+    hosts: 2,
+    pace: 3_000,
+    leftOut: 0.9,
+    metal: 1,
+    ironicHosts: 2,
+    favours: { act: 0.1, "kill-ironic-agent": 6, "ironic-network": 6, "create-bare-metal": 1 },
+  },
+  listings: {
+    hosts: 2,
+    pace: 3_000,
+    leftOut: 0.9,
+    metal: 1,
+    favours: { act: 0.1, "create-bare-metal": 3, "act-bare-metal": 1, "ironic-listing": 4 },
+  },
+  returns: {
+    hosts: 4,
+    pace: 1_500,
+    leftOut: 0.9,
+    slow: 20,
+    favours: { fence: 4, evacuate: 3, "force-up": 12, create: 3, delete: 5, act: 0.6 },
   },
   gentle: { pace: 2_000, leftOut: 0.2, repairs: 0, favours: { trouble: 3 } },
 };
@@ -135,7 +166,7 @@ export function drawPlan(seed: string, duration: number, profile: Profile): Plan
 
 function drawDeployment(
   dice: Dice,
-  { hosts, metal: share = 0.25, repairs: usual = 0.75, groups = 0.3 }: Profile,
+  { hosts, metal: share = 0.25, ironicHosts, slow, repairs: usual = 0.75, groups = 0.3 }: Profile,
 ): Deployment {
   const repairs = dice.chance(usual);
   const metal = dice.of("bare metal");
@@ -155,9 +186,9 @@ function drawDeployment(
     leanTracking: dice.chance(0.7),
     resumeGuests: dice.chance(0.3),
     repairs,
-    slow: dice.pick([0, 1, 5, 20]) ?? 0,
+    slow: slow ?? dice.pick([0, 1, 5, 20]) ?? 0,
     nodes,
-    ironicHosts: nodes > 0 ? metal.between(1, 2) : 0,
+    ironicHosts: nodes > 0 ? (ironicHosts ?? metal.between(1, 2)) : 0,
     groups: dice.of("groups").chance(groups),
   };
 }
@@ -170,6 +201,7 @@ function drawSteps(
 ): readonly Step[] {
   const kinds = from
     .filter((kind) => kind !== BESIDES)
+    .filter((kind) => favours[kind] !== undefined || !ASKED_FOR.includes(kind))
     .filter((kind) => ALWAYS.includes(kind) || favours[kind] !== undefined || !dice.chance(leftOut))
     .map((kind) => ({ kind, weight: WEIGHTS[kind] * (favours[kind] ?? 1) }));
   const steps: Step[] = [];

@@ -1,14 +1,27 @@
 import type { NetworkFault } from "../../src/simulation/virtual-network.js";
 import { pickHost, type Stage } from "./actors.js";
+import type { RunningAgent } from "./running-agent.js";
 
 /** The process that answers everybody. */
-const CONTROL_PLANE = "control-plane";
+export const CONTROL_PLANE = "control-plane";
+
+/** Whose agent is cut off. */
+interface Victim {
+  readonly name: string;
+  readonly agent: RunningAgent | null;
+  harmed: boolean;
+}
 
 /** Nothing passes for a while between an agent and the control plane: both ways, or only from one of them. */
 export async function partition(stage: Stage): Promise<void> {
-  const { cluster, dice, journal, runtime } = stage;
   const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
-  if (host?.agent == null) {
+  if (host !== undefined) {
+    await cutOff(stage, host);
+  }
+}
+
+export async function cutOff({ cluster, dice, journal, runtime }: Stage, host: Victim): Promise<void> {
+  if (host.agent === null) {
     return;
   }
   host.harmed = true;
@@ -34,9 +47,12 @@ export async function partition(stage: Stage): Promise<void> {
 
 /** A few requests of an agent, or of the people, are lost, late or doubled, or their answers are. */
 export async function disturbMessages(stage: Stage): Promise<void> {
-  const { cluster, client, dice, journal, runtime } = stage;
-  const host = dice.chance(0.8) ? pickHost(stage, ({ agent }) => agent !== null) : undefined;
-  const from = host?.agent?.runtime.name ?? client.process;
+  const host = stage.dice.chance(0.8) ? pickHost(stage, ({ agent }) => agent !== null) : undefined;
+  await disturbRequests(stage, host?.agent?.runtime.name ?? stage.client.process);
+}
+
+/** @param from name of a process */
+export async function disturbRequests({ cluster, dice, journal, runtime }: Stage, from: string): Promise<void> {
   const fault: NetworkFault = dice.pick([
     { kind: "lose-answer" },
     { kind: "lose-answer" },

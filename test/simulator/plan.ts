@@ -38,6 +38,8 @@ export const STEP_KINDS = [
   "save-image",
   "restore",
   "reset-state",
+  "ironic-network",
+  "ironic-listing",
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
@@ -48,6 +50,8 @@ export const BARE_METAL: readonly StepKind[] = [
   "kill-ironic-agent",
   "node",
   "ironic-fault",
+  "ironic-network",
+  "ironic-listing",
 ];
 
 /** One thing that somebody does. What it draws while it is done depends on its number alone, whatever the others did. */

@@ -5,6 +5,7 @@ import type { LogRecord } from "../../src/simulation/virtual-logger.js";
 import { GoalNotReached } from "../../src/simulation/virtual-world.js";
 import { Dice } from "../chaos/dice.js";
 import type { Stage } from "./actors.js";
+import { delayListings, disturbIronicNetwork } from "./bare-metal/network.js";
 import { disturbIronic, disturbNode, killIronicAgent } from "./bare-metal/nodes.js";
 import { actOnMetal, createOnMetal } from "./bare-metal/tenant.js";
 import { Client } from "./client.js";
@@ -84,6 +85,8 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   "save-image": saveImage,
   restore: restoreServer,
   "reset-state": resetState,
+  "ironic-network": disturbIronicNetwork,
+  "ironic-listing": delayListings,
 };
 
 /** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */

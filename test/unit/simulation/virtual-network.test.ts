@@ -116,6 +116,23 @@ describe("messages that go astray", () => {
     expect((await world.runUntil(get("/echo/2"))).status).toBe(200);
   });
 
+  it("let the server see a request late, and its answer come at once", async () => {
+    world.network.inject({ fault: { kind: "late-request", milliseconds: 300 }, times: 1 });
+    await expect(world.runUntil(get("/echo/1", { timeout: 299 }))).rejects.toThrow(HttpTimeout);
+    expect(served).toEqual([]);
+    await world.advance(1);
+    expect(served).toEqual(["/1"]);
+  });
+
+  it("come late either way between two processes, until that ends", async () => {
+    const end = world.network.delay("server", "client", 200);
+    await world.runUntil(get("/echo/1"));
+    expect(client.clock.monotonic()).toBe(400);
+    end();
+    await world.runUntil(get("/echo/2"));
+    expect(client.clock.monotonic()).toBe(400);
+  });
+
   it("let the server do a request twice", async () => {
     world.network.inject({ fault: { kind: "double" }, times: 1 });
     expect((await world.runUntil(get("/echo/1"))).status).toBe(200);

@@ -3,7 +3,7 @@ import type { PlantedBug } from "../planted-bug.js";
 export const bug1764883: PlantedBug = {
   bug: 1764883,
   what: "a source that restarts mid-evacuation does not see it",
-  profile: "evacuations",
+  profile: "returns",
   edits: [
     {
       file: "src/agent/evacuation/plan.ts",
