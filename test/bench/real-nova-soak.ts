@@ -227,8 +227,11 @@ try {
   );
   print(`allocations of deleted servers taken away by passes: ${await takenAway(nova)}`);
   const raised = [...(await failuresOfServices(nova.plane.state))];
-  print(`raised in Nova's services: ${JSON.stringify(Object.fromEntries(raised), null, 1)}`);
-  const unusual = raised.filter(([what]) => !isUsual(what)).map(([what, times]) => `${what}, ${times} times`);
+  const counts = raised.map(([what, { times }]) => [what, times]);
+  print(`raised in Nova's services: ${JSON.stringify(Object.fromEntries(counts), null, 1)}`);
+  const unusual = raised
+    .filter(([what]) => !isUsual(what))
+    .map(([what, { times, example }]) => `${what}, ${times} times: ${example}`);
   const complaints = [...(await leftOf(nova, hosts)), ...unusual];
   print(complaints.length === 0 ? "nothing is left" : complaints.join("\n"));
   process.exitCode = complaints.length === 0 ? 0 : 1;

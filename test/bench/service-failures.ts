@@ -9,6 +9,10 @@ const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::
 const UNANSWERED = /Exception_Remote: .* was not answered in \d+ s|\.MigrationError: .*Timed out waiting for a reply/;
 /** So is a move of what a server holds that holds nothing any more, as it was deleted meanwhile: a conductor looks for its project there. */
 const HOLDS_NOTHING = /KeyError: 'project_id'$/;
+/** What ends a live migration in the conductor is raised as this: what it wraps is one of the usual. */
+const WRAPS_USUAL =
+  /\.MigrationError: Migration error: (?:Failed to move allocations |Instance \S+ could not be found|'project_id'$)/;
+const USUAL_LINES = [UNANSWERED, HOLDS_NOTHING, WRAPS_USUAL];
 
 /**
  * What the services of a Nova raise, whoever its computes are, while RabbitMQ is away, and when a server is asked for what it cannot
@@ -21,20 +25,27 @@ const USUAL =
 const OF_THE_BROKER =
   /^(?:amqp\.|kombu\.|_queue\.Empty$|Connection\w*Error$|BrokenPipeError$|OSError$|TimeoutError$|socket\.)/;
 
-/** Exceptions in the logs of a Nova's own services, with how often each was raised. */
-export async function failuresOfServices(state: string): Promise<ReadonlyMap<string, number>> {
-  const counts = new Map<string, number>();
+/** What a service has raised; `example` is the line of its log that has the first. */
+export interface ServiceFailure {
+  readonly times: number;
+  readonly example: string;
+}
+
+/** Exceptions in the logs of a Nova's own services. */
+export async function failuresOfServices(state: string): Promise<ReadonlyMap<string, ServiceFailure>> {
+  const found = new Map<string, ServiceFailure>();
   for (const service of LOGS) {
     const log = await readFile(join(state, "log", `${service}.log`), "utf8").catch(() => "");
     for (const line of log.split("\n")) {
       const name = RAISED.exec(line)?.groups?.name;
-      if (name !== undefined && name !== "Traceback" && !UNANSWERED.test(line) && !HOLDS_NOTHING.test(line)) {
+      if (name !== undefined && name !== "Traceback" && !USUAL_LINES.some((usual) => usual.test(line))) {
         const what = `${service}: ${name}`;
-        counts.set(what, (counts.get(what) ?? 0) + 1);
+        const { times, example } = found.get(what) ?? { times: 0, example: line };
+        found.set(what, { times: times + 1, example });
       }
     }
   }
-  return counts;
+  return found;
 }
 
 /** Whether real nova-computes would have made it raise this, too. */
