@@ -46,7 +46,7 @@ export class VirtualNetwork<E extends Endpoint> {
   readonly #blocked = new Set<Wire>();
   readonly #connections = new Set<Connection>();
   /** Milliseconds that everything takes besides, by way. */
-  readonly #late = new Map<string, number>();
+  readonly #late = new Map<string, { readonly milliseconds: number }>();
   #lastPort = 20_000;
 
   /** @param delay milliseconds that a message takes besides the latency */
@@ -129,17 +129,20 @@ export class VirtualNetwork<E extends Endpoint> {
   }
 
   /**
-   * All that passes between two processes, named, takes so many milliseconds more, either way, until what is returned is called.
-   * Another one for the two takes its place, and whichever is ended first ends both.
+   * All that passes between two processes, named, takes so many milliseconds more, either way, until what is returned is
+   * called, or another one for the two takes its place.
    */
   delay(one: string, other: string, milliseconds: number): () => void {
     const ways = [wayOf(one, other), wayOf(other, one)];
+    const late = { milliseconds };
     for (const way of ways) {
-      this.#late.set(way, milliseconds);
+      this.#late.set(way, late);
     }
     return () => {
       for (const way of ways) {
-        this.#late.delete(way);
+        if (this.#late.get(way) === late) {
+          this.#late.delete(way);
+        }
       }
     };
   }
@@ -159,7 +162,7 @@ export class VirtualNetwork<E extends Endpoint> {
   }
 
   #lateness(from: string, to: string): number {
-    return this.#late.size === 0 ? 0 : (this.#late.get(wayOf(from, to)) ?? 0);
+    return this.#late.size === 0 ? 0 : (this.#late.get(wayOf(from, to))?.milliseconds ?? 0);
   }
 
   /** An open WebSocket; returns what forgets it. */

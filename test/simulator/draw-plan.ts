@@ -133,7 +133,8 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     leftOut: 0.9,
     metal: 1,
     ironicHosts: 2,
-    favours: { act: 0.1, "kill-ironic-agent": 6, "ironic-network": 6, "create-bare-metal": 1 },
+    repairs: 1,
+    favours: { create: 0.2, act: 0.1, "kill-ironic-agent": 6, "ironic-network": 4, "create-bare-metal": 1.5 },
   },
   listings: {
     hosts: 2,

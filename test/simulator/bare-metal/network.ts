@@ -16,7 +16,7 @@ export async function disturbIronicNetwork(stage: Stage): Promise<void> {
   if (kind === "requests") {
     return disturbRequests(stage, name);
   }
-  const late = dice.pick([200, 1_000, 5_000]) ?? 0;
+  const late = dice.pick([300, 1_000, 2_000]) ?? 0;
   const milliseconds = dice.pick([20_000, 90_000, 200_000]) ?? 0;
   journal.note("world", `each message of ${host.name} takes ${late} ms for ${milliseconds} ms`);
   const end = cluster.world.network.delay(name, CONTROL_PLANE, late);
