@@ -12,7 +12,7 @@ const STANDS = 5;
 
 /**
  * Does something while processes stand, and lets them go on. Who dies meanwhile leaves them standing for no longer than a second:
- * another program lets them go on then.
+ * another program lets them go on then, and ends with this.
  * @param pids agents first: what they have not said yet nobody may have heard
  * @param work is given what it calls now and then, and at its end @throws {SnapshotRefused} it took too long
  */
@@ -31,10 +31,11 @@ export async function whilePaused(
     }
   }
   const all = processes.map(({ pid }) => pid);
-  if (all.length > 0) {
-    const script = `sleep ${MOST / 1000}; kill -CONT ${all.join(" ")}`;
-    await programs.start({ argv: ["/bin/sh", "-c", script], logFile: directory.log("snapshot") });
-  }
+  const script = `sleep ${MOST / 1000}; kill -CONT ${all.join(" ")}`;
+  const other =
+    all.length === 0
+      ? undefined
+      : await programs.start({ argv: ["/bin/sh", "-c", script], logFile: directory.log("snapshot") });
   const begin = clock.monotonic();
   const refuseLate = (): void => {
     const passed = clock.monotonic() - begin;
@@ -55,6 +56,10 @@ export async function whilePaused(
   } finally {
     for (const process of processes.toReversed()) {
       await programs.signal(process, "SIGCONT");
+    }
+    if (other !== undefined) {
+      // It would wake who is stopped by somebody else by then.
+      await programs.signal(other, "SIGKILL");
     }
   }
 }
