@@ -43,8 +43,8 @@ export class ColdMoves {
       // Another may have destroyed it meanwhile.
       const runs = (await this.#guests.state(instance)) !== "shutoff";
       const domain = await store.get(uuid);
-      if (runs) {
-        await store.setState(uuid, "shutoff", { fleeting: domain?.leftBehind === false });
+      if (runs && domain !== undefined) {
+        await store.setState(uuid, "shutoff", { fleeting: !domain.leftBehind });
       }
       if (!domain?.leftBehind) {
         // These are left of a move that was confirmed, but for its files.

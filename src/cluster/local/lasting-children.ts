@@ -58,7 +58,7 @@ class Lasting implements LastingChild {
   readonly #onRest: () => void;
   #listener: (message: unknown) => void = () => undefined;
   #hasEnded = false;
-  /** Of the present work: who waited for that of another one is not kept as long as the process lives. */
+  /** Each work has a promise of its own: the process, which lives on, would keep all that ever waited for its end. */
   #exited: Promise<ChildExit>;
   #exit: (exit: ChildExit) => void = () => undefined;
   #rests: (() => void) | undefined;
