@@ -88,18 +88,6 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
   return withName(command);
 }
 
-/** The options that these arguments make. */
-export async function agentOptions(args: readonly string[]): Promise<AgentCommandOptions> {
-  let options: AgentCommandOptions | undefined;
-  await agentCommand(async (parsed) => {
-    options = parsed;
-  }).parseAsync([...args], { from: "user" });
-  if (options === undefined) {
-    throw new Error(`agents take no arguments ${args.join(" ")}`);
-  }
-  return options;
-}
-
 const EXIT_CODES = `
 For authors of drivers: compute-agent driver --help
 A whole cluster: compute-agent up, which is compute-cluster up

@@ -14,6 +14,7 @@ import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { inLives } from "../ui/lives.js";
 import { leaveParent, onAddHosts, tellParent } from "../ui/parent.js";
+import { parsedOptions } from "../ui/parsed-options.js";
 import { exitCodeOf, toDo } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
 import { openFaults } from "./agent-faults.js";
@@ -27,7 +28,7 @@ import { Hosts } from "./hosts.js";
 import { HostsReport } from "./hosts-report.js";
 import { type LoadedHosts, loadHosts } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
-import { type AgentCommandOptions, agentOptions, serviceVersionOf } from "./options.js";
+import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
 import { startLogger } from "./start-logger.js";
 import { tellWarnings } from "./tell-warnings.js";
 
@@ -36,7 +37,7 @@ export async function serve(options: AgentCommandOptions): Promise<number> {
   const guard = new DriverGuard("compute-agent");
   try {
     const code = await inLives(options, {
-      parse: agentOptions,
+      parse: (args) => parsedOptions(agentCommand, args),
       live: async (given, rest) => {
         const opened = new Opened();
         try {

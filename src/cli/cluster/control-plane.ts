@@ -12,6 +12,7 @@ import { LazyWindow } from "../../window/lazy-window.js";
 import { createLogger } from "../ui/create-logger.js";
 import { inLives } from "../ui/lives.js";
 import { leaveParent, tellParent } from "../ui/parent.js";
+import { parsedOptions } from "../ui/parsed-options.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
 import { untilTold } from "../ui/until-told.js";
@@ -54,23 +55,11 @@ export interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFla
   readonly logRequests?: true;
 }
 
-/** The options that these arguments make. */
-export async function controlPlaneOptions(args: readonly string[]): Promise<ControlPlaneCommandOptions> {
-  let options: ControlPlaneCommandOptions | undefined;
-  await controlPlaneCommand(async (parsed) => {
-    options = parsed;
-  }).parseAsync([...args], { from: "user" });
-  if (options === undefined) {
-    throw new Error(`the control plane takes no arguments ${args.join(" ")}`);
-  }
-  return options;
-}
-
 async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   let tokens: KeptTokens | undefined;
   await inLives(options, {
     // The name of the command comes first.
-    parse: (args) => controlPlaneOptions(args.slice(1)),
+    parse: (args) => parsedOptions(controlPlaneCommand, args.slice(1)),
     live: async (given, rest) => {
       tokens = await serveOnce(given, rest, tokens);
     },

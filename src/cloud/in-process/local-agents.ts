@@ -4,7 +4,8 @@ import { HostLife } from "../../cli/agent/host-life.js";
 import { Hosts } from "../../cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../cli/agent/load-config.js";
 import { openMetrics } from "../../cli/agent/metrics.js";
-import { type AgentCommandOptions, agentOptions, serviceVersionOf } from "../../cli/agent/options.js";
+import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "../../cli/agent/options.js";
+import { parsedOptions } from "../../cli/ui/parsed-options.js";
 import { version } from "../../cli/ui/version.js";
 import type { AgentPlan } from "../../cluster/local/agent-process.js";
 import type { StateDir } from "../../cluster/local/state-dir.js";
@@ -60,7 +61,13 @@ export class LocalAgents {
   /** Reads their configuration, and loads their driver. @throws {ConfigFileValueError} {@link InvalidDriver} */
   static async load(plan: AgentPlan, place: AgentPlace): Promise<LocalAgents> {
     const { hosts, args } = plan;
-    const options = await agentOptions(["--host", foldHosts(hosts), "--state-dir", place.directory.root, ...args]);
+    const options = await parsedOptions(agentCommand, [
+      "--host",
+      foldHosts(hosts),
+      "--state-dir",
+      place.directory.root,
+      ...args,
+    ]);
     const { files } = place.world.spawn(`${plan.name}-configuration`).runtime;
     // A driver that a test names is the test's own.
     return new LocalAgents(plan, place, options, await loadHosts(options, files, null));

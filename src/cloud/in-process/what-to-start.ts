@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
-import { type ControlPlaneCommandOptions, controlPlaneOptions } from "../../cli/cluster/control-plane.js";
+import { type ControlPlaneCommandOptions, controlPlaneCommand } from "../../cli/cluster/control-plane.js";
 import { prepareCluster } from "../../cli/cluster/file/prepare-cluster.js";
 import { type ClusterDescription, readClusterFile } from "../../cli/cluster/file/read-cluster-file.js";
 import { type HostSettings, KeptHosts } from "../../cli/cluster/kept-hosts.js";
 import { settingsOf, type UpOptions, upChildren } from "../../cli/cluster/up-children.js";
+import { parsedOptions } from "../../cli/ui/parsed-options.js";
 import { quietTerminal } from "../../cli/ui/terminal.js";
 import type { AgentPlan } from "../../cluster/local/agent-process.js";
 import type { StateDir } from "../../cluster/local/state-dir.js";
@@ -43,7 +44,7 @@ export async function whatToStart(given: StartClusterOptions, directory: StateDi
     });
   }
   await Promise.all([...settings].map(([host, setting]) => kept.keep(host, setting)));
-  const controlPlane = await controlPlaneOptions(["--state-dir", directory.root, ...controlPlaneArgs]);
+  const controlPlane = await parsedOptions(controlPlaneCommand, ["--state-dir", directory.root, ...controlPlaneArgs]);
   return { controlPlane, agents, inOrder: inOrder === true, described };
 }
 
