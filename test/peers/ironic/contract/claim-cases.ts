@@ -44,15 +44,16 @@ export const CLAIM_CASES: readonly ContractCase[] = [
       expect(winners).toHaveLength(1);
       expect((await get(client, node.path)).body.instance_uuid).toBe(winners[0]);
       const lost = replies.filter(({ status }) => status !== 200);
-      const texts = [
-        `Node ${node.uuid} is associated with instance ${winners[0]}.`,
-        `Node ${node.uuid} is locked by host localhost, please retry after the current operation is completed.`,
-      ];
-      for (const { status, fault } of lost) {
-        expect(status).toBe(409);
-        expect(texts).toContain(fault);
-      }
-      expect(new Set(lost.map(({ fault }) => fault))).toContain(texts[0]);
+      const associated = `Node ${node.uuid} is associated with instance ${winners[0]}.`;
+      // The real one reads the lock's holder after it has failed to get the lock, which may be free again by then: "None".
+      const locked = ["localhost", "None"].map(
+        (host) => `Node ${node.uuid} is locked by host ${host}, please retry after the current operation is completed.`,
+      );
+      const told = new Set(lost.map(({ status, fault }) => `${status} ${fault}`));
+      expect(
+        [...told].filter((text) => ![associated, ...locked].map((fault) => `409 ${fault}`).includes(text)),
+      ).toEqual([]);
+      expect(told).toContain(`409 ${associated}`);
     },
   },
   {
