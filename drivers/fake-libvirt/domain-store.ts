@@ -143,10 +143,13 @@ export class DomainStore {
 
   async #state(uuid: string): Promise<DomainState> {
     const path = this.#folder.stateFile(uuid);
-    const text = (await this.#doors.files.readIfPresent(path))?.trim() ?? "shutoff";
+    const text = (await this.#doors.files.readIfPresent(path))?.replaceAll("\0", "").trim() ?? "shutoff";
     const state = DOMAIN_STATES.find((known) => known === text);
     if (state) {
       return state;
+    }
+    if (DOMAIN_STATES.some((known) => known.startsWith(text))) {
+      return "shutoff"; // The machine has lost its power, and the guest with it, before the text was on the disk.
     }
     this.#warnOnce(
       `${path}: expected one of ${DOMAIN_STATES.join(", ")}, found ${text.slice(0, 40) || "nothing"}; the domain ` +

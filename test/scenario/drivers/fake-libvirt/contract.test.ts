@@ -181,6 +181,16 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
       expect(lab.logs.filter(({ message }) => message.includes("found exploded"))).toHaveLength(1);
     });
 
+    test.each(["", "runn", "\0\0\0\0\0\0\0\0", "paus\0\0\0"])(
+      "a state of which a loss of power has left %j is that of a guest that is shut off",
+      async (left) => {
+        await host.spawn(vm1, SPAWN);
+        await lab.files.write(`${hypervisor()}/state/${UUID}`, left);
+        expect(await host.powerState(vm1)).toBe(4);
+        expect(lab.logs).toEqual([]);
+      },
+    );
+
     test("a broken guest of Nova's can be destroyed, or made anew by a hard reboot", async () => {
       await host.spawn(vm1, SPAWN);
       await lab.files.write(`${hypervisor()}/domains/${UUID}.xml`, "");
