@@ -51,6 +51,21 @@ describe("4.3 update_available_resource", () => {
     checkPersistedUsage(world, agent);
   });
 
+  test.each([true, false])(
+    "4.3 step 5 the provider was deleted, and the providers cannot be listed: it is made again (V10, lean_tracking %s)",
+    async (leanTracking) => {
+      const world = await TrackerWorld.create();
+      const config = { compute: { leanTracking } };
+      const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
+      await world.admin.deleteResourceProvider(agent.nodeUuid);
+      const lost = agent.http.seen.length;
+      agent.http.fault = ({ path }) =>
+        agent.http.seen.length === lost && path.includes("in_tree") ? "answer lost" : undefined;
+      await pass(agent);
+      await checkProviders(world, agent);
+    },
+  );
+
   test("4.3 step 4 an orphan that the driver does not call deleted is kept", async () => {
     const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");

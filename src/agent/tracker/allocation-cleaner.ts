@@ -59,6 +59,7 @@ async function consumersOf(
     return await placement.getAllocationsForProvider(node.row.uuid, { ...request, ...(pass ? { pass } : {}) });
   } catch (err) {
     if (isProviderMissing(err)) {
+      placement.invalidateResourceProvider(node.row.uuid);
       runtime.logger.info("the node has no provider in Placement: this pass makes one", {
         node: node.row.hypervisorHostname,
         provider: node.row.uuid,

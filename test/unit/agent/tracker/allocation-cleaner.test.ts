@@ -39,7 +39,7 @@ describe("4.6 who holds something on a node", () => {
     expect(stage.lines).toEqual([["placement.getAllocationsForProvider", "node-uuid", REQUEST]]);
   });
 
-  test("a node without a provider has nothing to clean; what cannot be read is an error", async () => {
+  test("a node without a provider has nothing to clean, and gets one; what cannot be read is an error", async () => {
     const missing = holding();
     missing.answers["placement.getAllocationsForProvider"] = new ResourceProviderAllocationRetrievalFailed(
       "node-uuid",
@@ -52,7 +52,8 @@ describe("4.6 who holds something on a node", () => {
     broken.answers["placement.getAllocationsForProvider"] = new Error("Placement");
     await clean(broken);
     expect(broken.logged("allocations of the node could not be read")).toBe(1);
-    expect([...changed(missing), ...changed(broken)]).toEqual([]);
+    expect(changed(missing)).toEqual([["placement.invalidateResourceProvider", "node-uuid"]]);
+    expect(changed(broken)).toEqual([]);
   });
 
   test("4.6 row 4 a deleted instance's go", async () => {
