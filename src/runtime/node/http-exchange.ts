@@ -56,18 +56,18 @@ export class HttpExchange {
   }
 
   serve(request: IncomingMessage, response: ServerResponse, listenerUrl: string): void {
-    if (isBytes(request)) {
-      endWhenIdle(request, response, this.#requestTimeout);
-      this.#reply(request, response, { text: "", bytes: request }, listenerUrl);
-      return;
-    }
     if (!hasBody(request)) {
-      const reply = () => this.#reply(request, response, { text: "" }, listenerUrl);
+      const reply = () => this.#reply(request, response, NO_BODY, listenerUrl);
       if (request.method === "GET") {
         this.#reads.begin(reply);
       } else {
-        reply();
+        void reply();
       }
+      return;
+    }
+    if (isBytes(request)) {
+      endWhenIdle(request, response, this.#requestTimeout);
+      void this.#reply(request, response, { text: "", bytes: request }, listenerUrl);
       return;
     }
     readBody(request, { bytes: this.#bodyBytes, time: this.#requestTimeout }, (body) => {
@@ -82,18 +82,23 @@ export class HttpExchange {
         response.setHeader("connection", "close");
         this.#send(response, this.#refused(request, 413, reason));
       } else {
-        this.#reply(request, response, body, listenerUrl);
+        void this.#reply(request, response, body, listenerUrl);
       }
     });
   }
 
-  /** Sends an answer that is there already at once: a turn of the event loop is a good part of a small request. */
-  #reply(request: IncomingMessage, response: ServerResponse, body: Taken, listenerUrl: string): void {
+  /** Sends an answer that is there already at once, and gives nothing: a turn of the event loop is a good part of a small request. */
+  #reply(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Taken,
+    listenerUrl: string,
+  ): Promise<void> | undefined {
     const route = this.#mounts.match(request.url ?? "/");
     if (!route) {
       const reason = "nothing is served at this path";
       this.#send(response, this.#refused(request, 404, reason));
-      return;
+      return undefined;
     }
     let answer: ServiceResponse | Promise<ServiceResponse>;
     try {
@@ -103,9 +108,9 @@ export class HttpExchange {
     }
     if (!(answer instanceof Promise)) {
       this.#send(response, answer);
-      return;
+      return undefined;
     }
-    answer.then(
+    return answer.then(
       (given) => this.#send(response, given),
       (error: unknown) => this.#send(response, this.#failure(request, error)),
     );
@@ -198,15 +203,17 @@ export function originOf(host: string | undefined, listenerUrl: string): string 
   return host ? `${listenerUrl.slice(0, listenerUrl.indexOf(":"))}://${host}` : listenerUrl;
 }
 
+const NO_BODY: Taken = { text: "" };
+
 /** Whether the client announces a body; Node sees to what comes without an announcement. */
 function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers["content-length"];
   return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
 }
 
-/** What is not read into memory before a service asks for it. */
-function isBytes(request: IncomingMessage): boolean {
-  return hasBody(request) && request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === BYTES;
+/** Of a body: what is not read into memory before a service asks for it. */
+function isBytes({ headers }: IncomingMessage): boolean {
+  return headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === BYTES;
 }
 
 /** Calls back once. */

@@ -8,12 +8,13 @@ const SLICE = 0.1;
  */
 export class ReadTurns {
   #ahead: (() => void)[] = [];
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: (() => unknown)[] = [];
   #isTurnDue = false;
   /** When the turn's first read began. */
   #since = 0;
 
-  begin(read: () => void): void {
+  /** @param read gives a promise when there is more to it than it has done at its return */
+  begin(read: () => unknown): void {
     this.#waiting.push(read);
     this.#comeBack();
   }
@@ -35,29 +36,44 @@ export class ReadTurns {
   readonly #turn = (): void => {
     this.#isTurnDue = false;
     this.#letAhead();
-    const read = this.#waiting.shift();
-    if (read !== undefined) {
-      this.#since = performance.now();
-      this.#comeBack();
-      this.#run(read);
-    }
+    this.#since = performance.now();
+    this.#run();
   };
 
   readonly #next = (): void => {
     this.#letAhead();
-    const read = performance.now() - this.#since < SLICE ? this.#waiting.shift() : undefined;
-    if (read !== undefined) {
-      this.#run(read);
+    if (performance.now() - this.#since < SLICE) {
+      this.#run();
+    } else if (this.#waiting.length > 0) {
+      this.#comeBack();
     }
   };
 
-  #run(read: () => void): void {
-    read();
-    // Behind all that the read does without waiting for anything, which counts.
-    queueMicrotask(() => process.nextTick(this.#next));
+  #run(): void {
+    const read = this.#waiting.shift();
+    let given: unknown;
+    try {
+      given = read?.();
+    } finally {
+      if (this.#waiting.length > 0) {
+        this.#goOn(given);
+      }
+    }
+  }
+
+  #goOn(given: unknown): void {
+    if (given instanceof Promise) {
+      // Behind all that the read does without waiting for anything, which counts.
+      queueMicrotask(() => process.nextTick(this.#next));
+    } else {
+      process.nextTick(this.#next);
+    }
   }
 
   #letAhead(): void {
+    if (this.#ahead.length === 0) {
+      return;
+    }
     const actions = this.#ahead;
     this.#ahead = [];
     for (const action of actions) {
