@@ -146,6 +146,44 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
     checkPersistedUsage(world, agent);
   });
 
+  test.each([true, false])(
+    "6.7 row 4 OPT the next evacuation to here removes what the last one left, and ends it first (V28); it can: %s",
+    async (removable) => {
+      const { world, agent, vm, evacuate, both, status } = await setUp();
+      agent.hypervisor.fail = (method) => {
+        if (method === "spawn") {
+          agent.hypervisor.guests.set(vm.uuid, 1);
+        }
+        return method === "spawn" || method === "destroy" ? new Error("qemu hangs") : undefined;
+      };
+      await expect(evacuate()).rejects.toThrow("qemu hangs");
+      const later = world.store.migrations.create({
+        instanceUuid: vm.uuid,
+        migrationType: "evacuation",
+        status: "accepted",
+        changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
+      });
+      world.store.instances.save(vm.uuid, { taskState: "rebuilding", taskRequestId: "req-later" });
+      if (removable) {
+        agent.hypervisor.fail = () => undefined;
+      }
+      const again = evacuate({ migrationId: later.id, requestId: "req-later" });
+      const ended = await again.then(
+        () => "done",
+        (error: Error) => error.message,
+      );
+      expect(ended).toBe(removable ? "done" : "qemu hangs");
+      expect(status()).toBe(removable ? "failed" : "pre-migrating");
+      expect(world.store.migrations.get(later.id)?.status).toBe(removable ? "done" : "failed");
+      expect(world.stored(vm.uuid).host).toBe(removable ? "h2" : "h1");
+      expect(await world.held(vm.uuid)).toEqual(both);
+      agent.hypervisor.fail = () => undefined;
+      await agent.operations.removeLeftGuests();
+      expect(agent.hypervisor.guests.has(vm.uuid)).toBe(removable);
+      expect(status()).toBe("failed");
+    },
+  );
+
   test("3.3 hint and probe agree: the disk is reused, and a failure leaves it to the source", async () => {
     const { agent, vm, evacuate, status } = await setUp();
     agent.hypervisor.disks.add(vm.uuid);

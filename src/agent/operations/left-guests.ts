@@ -25,6 +25,16 @@ export class LeftGuests {
     this.#left.add({ instanceUuid, remove });
   }
 
+  /** Removes what is left of an instance before it gets a guest here again. The caller holds the instance's lock. */
+  async settle(instanceUuid: string): Promise<void> {
+    for (const left of this.all) {
+      if (left.instanceUuid === instanceUuid) {
+        await left.remove();
+        this.forget(left);
+      }
+    }
+  }
+
   /** It is gone, or somebody's. */
   forget(left: LeftGuest): void {
     this.#left.delete(left);

@@ -4,6 +4,7 @@ import {
   holdsTask,
   type InstanceChanges,
   MIGRATION_STATUSES,
+  type Migration,
   REBUILD_TASK_STATES,
 } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
@@ -104,20 +105,25 @@ async function takeBack(
   );
 }
 
-/** An instance that is here by now has its guest here; one that another evacuation has keeps what it has. */
+/**
+ * An instance that is here by now has its guest here, and one that a move is bringing may have; one that another evacuation has keeps
+ * what it has, and gets a guest here when what this one has left is gone.
+ */
 async function undoAgain(
   services: OperationServices,
   request: Request,
   progress: EvacuationProgress,
   changes: InstanceChanges,
 ): Promise<void> {
-  const { context } = services;
+  const { conductor, host } = services.context;
   const { instance, migration } = progress;
-  if (await isWantedHere(context, migration)) {
+  const now = await conductor.call("instance_get", { uuid: instance.uuid });
+  const coming = await othersComing(services.context, migration);
+  if (now?.host === host || coming.some(({ migrationType }) => migrationType !== "evacuation")) {
+    await conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
     return;
   }
   await removeGuest(services, progress);
-  const now = await context.conductor.call("instance_get", { uuid: instance.uuid });
   const ours = now !== null && holdsTask(now, request.requestId, REBUILD_TASK_STATES);
   await takeBack(services, request, ours ? progress : { ...progress, claim: null }, ours ? changes : {});
 }
@@ -148,17 +154,22 @@ async function removeAllocations(
 
 /** The instance has come here another way since, or is on its way: it needs what was claimed here. */
 async function isWantedHere(
+  context: OperationServices["context"],
+  migration: EvacuationProgress["migration"],
+): Promise<boolean> {
+  const instance = await context.conductor.call("instance_get", { uuid: migration.instanceUuid });
+  return instance?.host === context.host || (await othersComing(context, migration)).length > 0;
+}
+
+/** Other moves that are bringing the instance here. */
+async function othersComing(
   { conductor, host }: OperationServices["context"],
   { id, instanceUuid }: EvacuationProgress["migration"],
-): Promise<boolean> {
-  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
-  if (instance?.host === host) {
-    return true;
-  }
+): Promise<readonly Migration[]> {
   const found = await conductor.call("migrations_by_filters", {
     filters: { instanceUuid, destCompute: host, statuses: UNFINISHED },
   });
-  return found.some((other) => other.id !== id);
+  return found.filter((other) => other.id !== id);
 }
 
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));

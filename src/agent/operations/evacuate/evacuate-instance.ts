@@ -96,7 +96,8 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
 
 /**
  * Row 4: whether the guest can be made here, and whether its disk is here already. What a move that the evacuation has ended
- * left here would be in the way: it may be the only guest, and goes when nothing else is.
+ * left here would be in the way: it may be the only guest, and goes when nothing else is. What an earlier evacuation to here has
+ * left goes first, and with it that evacuation ends.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
 async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
@@ -106,6 +107,7 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
       `driver ${driver.name} of host ${host} cannot take evacuated instances: its capabilities do not say supportsEvacuate`,
     );
   }
+  await services.left.settle(instance.uuid);
   const left = await leftHere(services, instance);
   if (left === null) {
     await refuseGuest(services, instance);
