@@ -32,15 +32,16 @@ export class HttpExchange {
   readonly #requestTimeout: number;
   readonly #refuse: Refuse;
   readonly #logger: Logger;
-  readonly #reads: ReadTurns;
+  readonly #reads: ReadTurns | null;
   #draining = false;
 
+  /** @param reads null: nothing that a read may come with is in more of a hurry */
   constructor(
     services: Readonly<Record<string, ServiceHandler>>,
     { bodyBytes, requestTimeout }: Pick<ListenLimits, "bodyBytes" | "requestTimeout">,
     refuse: Refuse,
     logger: Logger,
-    reads: ReadTurns,
+    reads: ReadTurns | null,
   ) {
     this.#reads = reads;
     this.#mounts = new Mounts(services);
@@ -57,11 +58,10 @@ export class HttpExchange {
 
   serve(request: IncomingMessage, response: ServerResponse, listenerUrl: string): void {
     if (!hasBody(request)) {
-      const reply = () => this.#reply(request, response, NO_BODY, listenerUrl);
-      if (request.method === "GET") {
-        this.#reads.begin(reply);
+      if (request.method === "GET" && this.#reads !== null) {
+        this.#reads.begin(() => this.#reply(request, response, NO_BODY, listenerUrl));
       } else {
-        void reply();
+        void this.#reply(request, response, NO_BODY, listenerUrl);
       }
       return;
     }

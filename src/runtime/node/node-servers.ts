@@ -65,7 +65,8 @@ class NodeListener implements Listener {
     this.#logger = logger;
     this.#reads = reads;
     const { refuse = plainRefusal } = options;
-    this.#exchange = new HttpExchange(options.services, limits, refuse, logger, reads);
+    const takesAgents = Object.keys(this.#acceptors).length > 0;
+    this.#exchange = new HttpExchange(options.services, limits, refuse, logger, takesAgents ? reads : null);
     // Node looks for slow clients only once in this interval.
     const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
     const settings = {

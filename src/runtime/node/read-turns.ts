@@ -13,7 +13,7 @@ export class ReadTurns {
   /** When the turn's first read began. */
   #since = 0;
 
-  /** @param read gives a promise when there is more to it than it has done at its return */
+  /** @param read does not throw; gives a promise when there is more to it than it has done at its return */
   begin(read: () => unknown): void {
     this.#waiting.push(read);
     this.#comeBack();
@@ -44,29 +44,25 @@ export class ReadTurns {
     this.#letAhead();
     if (performance.now() - this.#since < SLICE) {
       this.#run();
-    } else if (this.#waiting.length > 0) {
+    } else {
       this.#comeBack();
     }
   };
 
   #run(): void {
-    const read = this.#waiting.shift();
     let given: unknown;
-    try {
-      given = read?.();
-    } finally {
-      if (this.#waiting.length > 0) {
-        this.#goOn(given);
+    do {
+      given = this.#waiting.shift()?.();
+      if (this.#waiting.length === 0) {
+        return;
       }
-    }
-  }
-
-  #goOn(given: unknown): void {
+      this.#letAhead();
+    } while (!(given instanceof Promise) && performance.now() - this.#since < SLICE);
     if (given instanceof Promise) {
       // Behind all that the read does without waiting for anything, which counts.
       queueMicrotask(() => process.nextTick(this.#next));
     } else {
-      process.nextTick(this.#next);
+      this.#comeBack();
     }
   }
 

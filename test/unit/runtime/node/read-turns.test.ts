@@ -141,6 +141,7 @@ test("what changes something goes before the reads that came before it", async (
         return { status: 200, headers: {}, body: "" };
       },
     },
+    sockets: { "/agents": () => undefined },
   });
   const sockets = await connected(listener.port, 9);
   order.length = 0;
