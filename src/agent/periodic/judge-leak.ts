@@ -133,13 +133,23 @@ function hasItsOwn({ host, instanceHoldsTree, holders }: LeakFacts, move: Migrat
 /** `finished` too: it waits for its confirmation. So do evacuations that are accepted or pre-migrating. */
 const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
-/** After a live migration in error that had a destination the records may be wrong about where the guest is: it has to be where they say. */
+/**
+ * After a live migration in error that had a destination the records may be wrong about where the guest is: it has to be where they
+ * say, until a later move has taken it from this host or brought it here.
+ */
 function isUnsure({ host, instance, moves, guestIsHere }: LeakFacts): boolean {
-  const torn = moves.some(
+  const torn = moves.findLast(
     ({ migrationType, status, destCompute }) =>
       migrationType === "live-migration" && status === "error" && destCompute !== null,
   );
-  return torn && guestIsHere !== (instance?.host === host);
+  const isKnown = moves.some((later) => torn !== undefined && later.id > torn.id && hasMovedGuest(later, host));
+  return torn !== undefined && !isKnown && guestIsHere !== (instance?.host === host);
+}
+
+/** An evacuation leaves the guest of its source where it is. */
+function hasMovedGuest({ migrationType, status, sourceCompute, destCompute }: Migration, host: string): boolean {
+  const from = sourceCompute === host && migrationType !== "evacuation";
+  return ["completed", "done", "finished", "confirmed", "reverted"].includes(status) && (from || destCompute === host);
 }
 
 /** A forced live migration or evacuation claims what its source held, with what a move on that one host had left there (6.5 row 4f, 6.7). */

@@ -176,6 +176,21 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
   ])("%s", (_name, facts, action) => {
     expect(judge(facts)).toBe(action);
   });
+
+  const torn = move("error", { migrationType: "live-migration", destCompute: "devstack2" });
+  const back = { id: 5, sourceCompute: "devstack2", destCompute: "devstack1" };
+  it.each<[string, Migration, string]>([
+    ["has brought it here", move("completed", { ...back, migrationType: "live-migration" }), "free"],
+    ["has taken it from here", move("finished", { id: 5, destCompute: "devstack2" }), "keep"],
+    ["took it from here and is confirmed", move("confirmed", { id: 5, destCompute: "devstack2" }), "free"],
+    ["has come to nothing", move("error", { ...back, migrationType: "live-migration" }), "keep"],
+    ["was between others", move("completed", { id: 5, ...BETWEEN_OTHERS }), "keep"],
+    ["was an evacuation from here", move("completed", { id: 5, migrationType: "evacuation" }), "keep"],
+    ["was an earlier one", move("completed", { ...back, id: 3 }), "keep"],
+  ])("live migration in error, and something like a guest is here; a later move %s", (_name, later, action) => {
+    const moves = [torn, later].sort((one, other) => one.id - other.id);
+    expect(judge({ moves, instanceHoldsElsewhere: true, guestIsHere: true })).toBe(action);
+  });
 });
 
 describe("6.0, 6.4: what a doubled move on one host has left", () => {
