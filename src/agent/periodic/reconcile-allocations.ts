@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { InvalidMigrationState } from "../../conductor/errors.js";
 import { AllocationUpdateFailed } from "../../placement/errors.js";
 import type { Allocations, ConsumerAllocations } from "../../placement/types.js";
@@ -93,6 +94,9 @@ async function settle(
   // First what is held, then whether it may be: a move that begins in between changes the generation, and the write fails.
   const held = await services.placement.getAllocationsForConsumer(consumer, { requestId: request });
   const facts = await readFacts(services, tree, consumer, held, request);
+  if (facts === null) {
+    return null;
+  }
   const verdict = judgeLeak(facts);
   if (verdict.action === "keep") {
     return null;
@@ -173,13 +177,17 @@ async function giveBack(
   }
 }
 
+/**
+ * Null: the instance does not hold any more what it held when the look at it began. A move that begins and comes to nothing meanwhile
+ * takes the consumer away and makes it anew, and its generation may be the same as before: the write would not fail.
+ */
 async function readFacts(
   services: AgentServices,
   tree: Tree,
   consumer: string,
   held: ConsumerAllocations,
   request: string,
-): Promise<LeakFacts> {
+): Promise<LeakFacts | null> {
   const { conductor, host, placement } = services;
   const migration = await one<Migration>(
     conductor.call("migrations_by_filters", { filters: { uuids: [consumer], readDeleted: true } }),
@@ -188,6 +196,9 @@ async function readFacts(
   const instance = await one<Instance>(conductor.call("instances_by_filters", { filters: { uuids: [uuid] } }));
   const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid: uuid } });
   const own = (await placement.getAllocationsForConsumer(uuid, { requestId: request })).allocations;
+  if (migration === null && !isDeepStrictEqual(amountsOf(own), amountsOf(held.allocations))) {
+    return null;
+  }
   const here = (allocations: Allocations) => Object.entries(allocations).filter(([root]) => tree.providers.has(root));
   const needs = (allocations: Allocations) => instance !== null && isNeed(instance, here(allocations));
   const stranded = migration !== null && needs(held.allocations) && !needs(own);
@@ -205,6 +216,10 @@ async function readFacts(
     abandoned: migration !== null && isAbandoned(services, migration, instance),
     guestIsHere: instance === null ? null : await hasGuest(services, instance),
   };
+}
+
+function amountsOf(allocations: Allocations): Readonly<Record<string, Resources>> {
+  return Object.fromEntries(Object.entries(allocations).map(([provider, { resources }]) => [provider, resources]));
 }
 
 /** Milliseconds: no step of a move waits longer for another host. */

@@ -338,6 +338,32 @@ scenario("9.3 repair: a write in between wins; the next look mends it", async (l
   expect(left()).toBe(1);
 });
 
+scenario(
+  "9.3 repair: a consumer that went and came again in between, with the same generation, is left",
+  async (lab) => {
+    const { node: s } = await lab.seed("devstack1");
+    const { node: d } = await lab.seed("devstack2");
+    addInstance(lab.store, VM, placed(d));
+    lab.hypervisor("devstack2").addGuest(VM);
+    // What a live migration to devstack1 has claimed, before it comes to nothing and gives back what the server had.
+    await lab.allocate(VM, s);
+    let looks = 0;
+    lab.beforePlacement = async (who, request) => {
+      if (who === "devstack1" && request === `GET /allocations/${VM}`) {
+        looks += 1;
+        if (looks === 2) {
+          await lab.allocate(VM);
+          await lab.allocate(VM, d);
+        }
+      }
+    };
+    await lab.start("devstack1", host("repair"));
+    await lab.world.advance(HOUR + 60_000);
+    expect(looks).toBe(2);
+    expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  },
+);
+
 scenario("9.3 repair: while the conductor cannot be asked, nothing is written", async (lab) => {
   const { s, d } = await leaked(lab);
   const run = await lab.start("devstack1", host("repair"));
