@@ -34,6 +34,7 @@ export function wrongGuests(
     .filter(({ uuid, flavor }) => !(isMetal(flavor) || reset.has(uuid)));
   const wrong = libvirts.flatMap((instance) =>
     wrongGuest(
+      store,
       instance,
       powersOf(store, instance, expected),
       guests.find(({ uuid, host }) => uuid === instance.uuid && host === instance.host),
@@ -115,7 +116,14 @@ function waitsAtSource(store: Snapshot["store"], { uuid, vmState }: Instance, ho
     .some(({ status }) => status === "error" || (status === "finished" && vmState === "resized"));
 }
 
+/** A server in error may be stopped: what the revert has not brought back is the guest again when it is started (spec 6.2). */
+function hasFailedToComeBack(store: Snapshot["store"], instanceUuid: string, host: string | null): boolean {
+  const back = { instanceUuid, migrationTypes: ["migration", "resize"], statuses: ["error"] } as const;
+  return host !== null && store.migrations.byFilters({ ...back, sourceCompute: host }).length > 0;
+}
+
 function wrongGuest(
+  store: Snapshot["store"],
   { uuid, host, vmState, powerState }: Instance,
   powers: readonly PowerState[] | undefined,
   guest: Guest | undefined,
@@ -126,7 +134,7 @@ function wrongGuest(
   if (guest === undefined) {
     return [{ subject: uuid, what: `it is ${vmState} on ${host}, and has no guest there` }];
   }
-  if (guest.leftBehind) {
+  if (guest.leftBehind && !(vmState === "stopped" && hasFailedToComeBack(store, uuid, host))) {
     return [{ subject: uuid, what: `it is ${vmState} on ${host}, where its guest is left behind` }];
   }
   if (powers.includes(guest.power) && powerState === guest.power) {

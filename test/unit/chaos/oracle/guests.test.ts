@@ -57,3 +57,18 @@ test.each([
   const found = wrongGuests({ store, now: 0, guests: [guest], held: new Map(), providers: new Map() });
   expect(found).toHaveLength(judged === "right" ? 0 : 1);
 });
+
+test.each([
+  ["stopped", "error", 0],
+  ["active", "error", 1],
+  ["stopped", "reverted", 1],
+] as const)("%s, and set aside by a resize that is %s now: %i wrong", async (vmState, status, wrong) => {
+  const { store } = await memoryStore();
+  const { host, hypervisorHostname: node, id: computeId } = addNode(store, addService(store));
+  addInstance(store, SERVER, { host, node, computeId, vmState, powerState: shutdown });
+  const changes = { sourceCompute: host, sourceNode: node };
+  store.migrations.create({ instanceUuid: SERVER, migrationType: "resize", status, changes });
+  const guest = { host, uuid: SERVER, state: "shutoff", power: shutdown, leftBehind: true } as const;
+  const found = wrongGuests({ store, now: 0, guests: [guest], held: new Map(), providers: new Map() });
+  expect(found).toHaveLength(wrong);
+});
