@@ -65,11 +65,8 @@ function refuseTaken({ uuid, host }: Instance, { id, sourceCompute }: Migration)
 }
 
 /** Only from the source, and only while it migrates, or is being deleted: then the delete goes on here, where the guest is. */
-async function takeOver(
-  { context, tracker }: OperationServices,
-  instance: Instance,
-  migration: Migration,
-): Promise<void> {
+async function takeOver(services: OperationServices, instance: Instance, migration: Migration): Promise<void> {
+  const { context, tracker } = services;
   const powerState = await context.driver.powerState(instance);
   const node = migration.destNode ?? context.host;
   const source = migration.sourceCompute;
@@ -81,6 +78,15 @@ async function takeOver(
       throw error;
     }
     await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: DELETES });
+    await expectDelete(services, instance.uuid);
+  }
+}
+
+/** Its message waits on the source for the end of the live migration, and is sent on from there, unless the source dies with it. */
+async function expectDelete({ context, interrupted }: OperationServices, instanceUuid: string): Promise<void> {
+  const requestId = (await context.conductor.call("instance_get", { uuid: instanceUuid }))?.taskRequestId ?? null;
+  if (requestId !== null) {
+    interrupted.add({ instanceUuid, requestId });
   }
 }
 

@@ -102,6 +102,7 @@ describe("6.5 row 8, on the destination", () => {
     const stage = taking();
     expect(await take(stage)).toBeNull();
     expect(stage.did).toEqual([ADOPT, finish({ taskState: null, powerState: 1, progress: 0 }, ["migrating"])]);
+    expect(stage.operations.interrupted.all).toEqual([]);
     expect(stage.events).toEqual(["compute_post_live_migration_at_destination", "Success"]);
     expect(stage.steps).toEqual([
       "post_live_migration_at_destination.adopt_guest",
@@ -123,8 +124,11 @@ describe("6.5 row 8, on the destination", () => {
       let times = 0;
       stage.answers["tracker.finishLiveMigration"] = () =>
         times++ === 0 ? new UnexpectedTaskState("x", { actual }) : undefined;
+      Object.assign(stage.instance ?? {}, { taskRequestId: "req-delete" });
       expect(await take(stage)).toBeNull();
       expect(stage.did.at(-1)).toEqual(finish({ powerState: 1 }, ["deleting", "soft-deleting"]));
+      // Its message waits on the source, which may die with it.
+      expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: "req-delete" }]);
     },
   );
 
