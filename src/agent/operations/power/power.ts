@@ -48,16 +48,19 @@ export const REBOOT_TASKS: readonly TaskState[] = [
   "reboot_started_hard",
 ];
 
-/** A reboot that fails and leaves no running guest sets the instance to error; one that leaves a running guest has done its work. */
+/**
+ * A reboot that fails and leaves no running guest sets the instance to error; one that leaves a running guest has done its work. A hard
+ * one that was accepted before this has begun has the instance.
+ */
 export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
-  pending: async ({ services: { context }, instance: { uuid }, request: { type } }) => {
+  pending: async ({ services: { context }, instance: { uuid }, request: { type, requestId } }) => {
     const changes = { taskState: STAGES[type].pending };
-    const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: context.host };
+    const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: context.host, ofRequest: requestId };
     await context.conductor.call("instance_save", { uuid, changes, ...expected });
   },
-  started: async ({ services: { context }, instance: { uuid }, request: { type } }) => {
+  started: async ({ services: { context }, instance: { uuid }, request: { type, requestId } }) => {
     const { pending, started } = STAGES[type];
-    const expected = { expectedTaskState: [pending], expectedHost: context.host };
+    const expected = { expectedTaskState: [pending], expectedHost: context.host, ofRequest: requestId };
     await context.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
   },
   reboot: async ({ services, instance, request: { type } }) => {

@@ -40,6 +40,22 @@ describe("power operations", () => {
     expect(row()).toMatchObject({ vmState: "shelved", taskState: null });
   });
 
+  test("a hard reboot that is accepted before another has begun has the instance", async () => {
+    const { world, agent, vm, row } = await setUp({ taskState: "rebooting_hard", taskRequestId: "req-1" });
+    agent.session.fail = ({ method }) => {
+      if (method === "instance_save") {
+        world.store.instances.save(vm.uuid, { taskState: "rebooting_hard", taskRequestId: "req-2" });
+        agent.session.fail = () => undefined;
+      }
+      return undefined;
+    };
+    const reboot = { instanceUuid: vm.uuid, type: "HARD" } as const;
+    await expect(agent.operations.run("reboot_instance", { ...reboot, requestId: "req-1" })).rejects.toThrow("req-2");
+    expect(row()).toMatchObject({ taskState: "rebooting_hard", taskRequestId: "req-2" });
+    await agent.operations.run("reboot_instance", { ...reboot, requestId: "req-2" });
+    expect(row()).toMatchObject({ vmState: "active", taskState: null });
+  });
+
   test("stop: guest off, vm stopped, task null", async () => {
     const { agent, vm, row, guest } = await setUp({ taskState: "powering-off" });
     await agent.operations.run("stop_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
