@@ -5,6 +5,8 @@ type RemoveGuest = () => Promise<void>;
 
 interface LeftGuest {
   readonly instanceUuid: string;
+  /** An evacuation to here has left it: the next one may not find it. */
+  readonly evacuated: boolean;
   readonly remove: RemoveGuest;
 }
 
@@ -21,14 +23,14 @@ export class LeftGuests {
   }
 
   /** @param remove asks first whether the guest is still nobody's; throws when it could not be removed */
-  add(instanceUuid: string, remove: RemoveGuest): void {
-    this.#left.add({ instanceUuid, remove });
+  add(instanceUuid: string, remove: RemoveGuest, { evacuated = false } = {}): void {
+    this.#left.add({ instanceUuid, evacuated, remove });
   }
 
-  /** Removes what is left of an instance before it gets a guest here again. The caller holds the instance's lock. */
-  async settle(instanceUuid: string): Promise<void> {
+  /** Removes what evacuations have left of an instance that is evacuated to here again. The caller holds the instance's lock. */
+  async settleEvacuated(instanceUuid: string): Promise<void> {
     for (const left of this.all) {
-      if (left.instanceUuid === instanceUuid) {
+      if (left.evacuated && left.instanceUuid === instanceUuid) {
         await left.remove();
         this.forget(left);
       }

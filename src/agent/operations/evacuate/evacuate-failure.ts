@@ -48,7 +48,9 @@ export async function evacuationFailed(
   if (await isGuestGone(services, progress)) {
     await takeBack(services, request, progress, CHANGES[outcome]);
   } else {
-    services.left.add(instance.uuid, () => undoAgain(services, request, progress, CHANGES[outcome]));
+    services.left.add(instance.uuid, () => undoAgain(services, request, progress, CHANGES[outcome]), {
+      evacuated: true,
+    });
   }
   if (outcome === "taken") {
     return;

@@ -107,7 +107,7 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
       `driver ${driver.name} of host ${host} cannot take evacuated instances: its capabilities do not say supportsEvacuate`,
     );
   }
-  await services.left.settle(instance.uuid);
+  await services.left.settleEvacuated(instance.uuid);
   const left = await leftHere(services, instance);
   if (left === null) {
     await refuseGuest(services, instance);

@@ -97,3 +97,47 @@ describe("6.5 OPT what live migrations left here for an agent that has died", ()
     expect(broken.said("driver.rollbackLiveMigrationAtDestination")).toHaveLength(2);
   });
 });
+
+describe("6.7 OPT the guest that an evacuation left here which its source has ended, and whose agent here has died", () => {
+  const lost: Other = { ...TO_HERE, migrationType: "evacuation", status: "completed" };
+
+  async function destroyed(stage: FlowStage): Promise<readonly (readonly unknown[])[]> {
+    stage.answers["driver.instanceExists"] ??= true;
+    await find(stage);
+    await stage.operations.removeLeftGuests();
+    return stage.said("driver.destroy");
+  }
+
+  test.each([true, false])("goes; its disks only where the other host does not see them (%s)", async (seen) => {
+    const stage = left(lost);
+    stage.answers["call check_instance_shared_storage"] = () => seen;
+    expect(await destroyed(stage)).toEqual([[VM(), expect.objectContaining({ destroyDisks: !seen })]]);
+  });
+
+  test("goes before the next evacuation to here makes its guest", async () => {
+    const stage = left(lost, {}, [{ ...lost, id: 8, status: "accepted" }]);
+    expect(await destroyed(stage)).toHaveLength(1);
+  });
+
+  test.each<[string, Other, Partial<Instance>, readonly Other[]]>([
+    ["the instance is here", lost, { host: "here" }, []],
+    ["the instance is deleted", lost, { deleted: 1 }, []],
+    ["it ended here by itself", { ...lost, status: "failed" }, {}, []],
+    ["the instance went from here since", lost, {}, [{ ...FROM_HERE, id: 8, status: "completed" }]],
+    [
+      "a live migration came here since",
+      lost,
+      {},
+      [{ ...TO_HERE, id: 8, migrationType: "live-migration", status: "error" }],
+    ],
+    ["another move is bringing it", lost, {}, [{ ...TO_HERE, id: 8, migrationType: "resize", status: "migrating" }]],
+  ])("stays: %s", async (_, migration, instance, others) => {
+    expect(await destroyed(left(migration, instance, others))).toEqual([]);
+  });
+
+  test("is not there any more", async () => {
+    const stage = left(lost);
+    stage.answers["driver.instanceExists"] = false;
+    expect(await destroyed(stage)).toEqual([]);
+  });
+});
