@@ -59,7 +59,10 @@ async function consumersOf(
     return await placement.getAllocationsForProvider(node.row.uuid, { ...request, ...(pass ? { pass } : {}) });
   } catch (err) {
     if (isProviderMissing(err)) {
-      placement.invalidateResourceProvider(node.row.uuid);
+      // Upstream goes on with its own idea of the provider, until that is old (bug 1853009).
+      if (!tracker.options.unguardedNodeDelete) {
+        placement.invalidateResourceProvider(node.row.uuid);
+      }
       runtime.logger.info("the node has no provider in Placement: this pass makes one", {
         node: node.row.hypervisorHostname,
         provider: node.row.uuid,
