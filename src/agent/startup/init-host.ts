@@ -100,7 +100,7 @@ async function findLeftGuests({ operations, logger }: AgentServices, others: rea
   try {
     await operations.findLeftGuests(others);
   } catch (err) {
-    logger.error("what live migrations have left here could not be looked for", { err });
+    logger.error("what moves have left here could not be looked for", { err });
   }
 }
 

@@ -23,7 +23,7 @@ export async function findLeftGuests(services: OperationServices, others: readon
     const moves = await movesHere(services, instance);
     const last = moves.at(-1);
     const lost = moves.findLast((move) => !leavesNothing(move, host));
-    if (lost !== undefined && isLost(lost, host)) {
+    if (lost !== undefined && isLost(lost, host) && driver.capabilities.supportsEvacuate) {
       services.left.add(instance.uuid, () => removeEvacuated(services, lost), { evacuated: true });
     } else if (
       last?.migrationType === "live-migration" &&

@@ -8,6 +8,7 @@ type Other = Partial<Migration>;
 
 function left(migration: Other, instance: Partial<Instance> = {}, others: readonly Other[] = []) {
   const stage = new FlowStage({
+    capabilities: { supportsEvacuate: true },
     instance: { host: "there", node: "far", ...instance },
     migration: { migrationType: "live-migration", ...migration },
     others,
