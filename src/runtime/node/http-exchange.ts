@@ -211,7 +211,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
 }
 
-/** Of a body: what is not read into memory before a service asks for it. */
+/** The service reads such a body by itself, piece by piece. */
 function isBytes({ headers }: IncomingMessage): boolean {
   return headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === BYTES;
 }
