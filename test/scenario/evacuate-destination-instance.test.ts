@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { RequestOf } from "../../src/agent/operations/contract.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
-import { flavorResources } from "../../src/records/index.js";
+import { flavorResources, type Instance } from "../../src/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../fixtures/tracker-world.js";
+
+/** The record of an evacuation from h1 to h2 that the conductor has handed over. */
+function accepted({ store }: TrackerWorld, { uuid: instanceUuid }: Pick<Instance, "uuid">) {
+  const changes = { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" };
+  return store.migrations.create({ instanceUuid, migrationType: "evacuation", status: "accepted", changes });
+}
 
 async function setUp(changes = {}, seed = "evacuate") {
   const world = await TrackerWorld.create(seed);
@@ -13,12 +19,7 @@ async function setUp(changes = {}, seed = "evacuate") {
   const agent = await world.startedAgent("h2", new StubHypervisor("n2"));
   const vm = await world.placed(source, { taskState: "rebuilding", ...changes });
   await world.claim(vm, agent.nodeUuid);
-  const migration = world.store.migrations.create({
-    instanceUuid: vm.uuid,
-    migrationType: "evacuation",
-    status: "accepted",
-    changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
-  });
+  const migration = accepted(world, vm);
   const evacuate = (options: Partial<RequestOf<"rebuild_instance">> = {}) =>
     agent.operations.run("rebuild_instance", {
       instanceUuid: vm.uuid,
@@ -157,12 +158,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
         return method === "spawn" || method === "destroy" ? new Error("qemu hangs") : undefined;
       };
       await expect(evacuate()).rejects.toThrow("qemu hangs");
-      const later = world.store.migrations.create({
-        instanceUuid: vm.uuid,
-        migrationType: "evacuation",
-        status: "accepted",
-        changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
-      });
+      const later = accepted(world, vm);
       world.store.instances.save(vm.uuid, { taskState: "rebuilding", taskRequestId: "req-later" });
       if (removable) {
         agent.hypervisor.fail = () => undefined;
@@ -265,12 +261,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
 
   test("a later evacuation to this host has the instance: the first gives up, and leaves what the later one claimed", async () => {
     const { world, agent, vm, evacuate, both, status } = await setUp();
-    const later = world.store.migrations.create({
-      instanceUuid: vm.uuid,
-      migrationType: "evacuation",
-      status: "accepted",
-      changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
-    });
+    const later = accepted(world, vm);
     world.store.instances.save(vm.uuid, { taskState: "rebuilding", taskRequestId: "req-later" });
     const before = world.stored(vm.uuid);
     await evacuate();
@@ -290,12 +281,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
       if (method !== "spawn") {
         return undefined;
       }
-      world.store.migrations.create({
-        instanceUuid: vm.uuid,
-        migrationType: "evacuation",
-        status: "accepted",
-        changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
-      });
+      accepted(world, vm);
       world.store.instances.save(vm.uuid, { taskState: "rebuilding", taskRequestId: "req-later" });
       return undefined;
     };
