@@ -5,12 +5,12 @@ import {
   type Instance,
   type InstanceChanges,
   type Migration,
-  type MigrationStatus,
   REBUILD_TASK_STATES,
 } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
+import { UNENDED } from "../operations/evacuate/evacuation-progress.js";
 import type { AgentServices } from "../services.js";
 import { endMove, unlessTaken } from "./unless-taken.js";
 
@@ -27,9 +27,6 @@ export interface InterruptedEvacuation {
   /** All is done but for the status: a Nova's conductor writes the instance before the migration. */
   readonly arrived: boolean;
 }
-
-/** What is not done, and has not failed. */
-export const UNENDED: readonly MigrationStatus[] = ["accepted", "pre-migrating"];
 
 /**
  * @param listed the host's moves, as a start has listed them; default: they are asked for

@@ -1,7 +1,7 @@
 import type { Migration } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { coldMovesToList } from "../operations/cold-move/recover.js";
-import { UNENDED } from "./interrupted-evacuations.js";
+import { UNENDED } from "../operations/evacuate/evacuation-progress.js";
 
 /**
  * The evacuations and cold moves that this host has a part in and may have left halfway, in one call. What resumes one of them

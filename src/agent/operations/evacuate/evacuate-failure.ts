@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import {
   FINAL_MIGRATION_STATUSES,
   holdsTask,
@@ -11,7 +11,7 @@ import { hasQuirk } from "../../context.js";
 import type { OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
-import type { EvacuationProgress } from "./evacuation-progress.js";
+import { type EvacuationProgress, UNENDED } from "./evacuation-progress.js";
 
 type Request = RequestOf<"evacuate_instance">;
 
@@ -122,12 +122,23 @@ async function undoAgain(
   const now = await conductor.call("instance_get", { uuid: instance.uuid });
   const coming = await othersComing(services.context, migration);
   if (now?.host === host || coming.some(({ migrationType }) => migrationType !== "evacuation")) {
-    await conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
+    await endUnlessEnded(conductor, migration.id);
     return;
   }
   await removeGuest(services, progress);
   const ours = now !== null && holdsTask(now, request.requestId, REBUILD_TASK_STATES);
   await takeBack(services, request, ours ? progress : { ...progress, claim: null }, ours ? changes : {});
+}
+
+/** One that came to its end after all, or whose source has completed it, keeps what it says. */
+async function endUnlessEnded(conductor: OperationServices["context"]["conductor"], id: number): Promise<void> {
+  try {
+    await conductor.call("migration_save", { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] });
+  } catch (error) {
+    if (!(error instanceof InvalidMigrationState)) {
+      throw error;
+    }
+  }
 }
 
 async function removeAllocations(

@@ -1,4 +1,4 @@
-import type { Instance, Migration } from "../../../records/index.js";
+import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { Claim } from "../../tracker/contract.js";
 
 /** How far an evacuation came, for what has to be undone. */
@@ -13,3 +13,6 @@ export interface EvacuationProgress {
   /** The driver was asked to make the guest. */
   spawned: boolean;
 }
+
+/** What an evacuation is that is not done, and has not failed. */
+export const UNENDED: readonly MigrationStatus[] = ["accepted", "pre-migrating"];

@@ -65,8 +65,11 @@ function refuseTaken({ uuid, host }: Instance, { id, sourceCompute }: Migration)
 }
 
 /** Only from the source, and only while it migrates, or is being deleted: then the delete goes on here, where the guest is. */
-async function takeOver(services: OperationServices, instance: Instance, migration: Migration): Promise<void> {
-  const { context, tracker } = services;
+async function takeOver(
+  { context, interrupted, tracker }: OperationServices,
+  instance: Instance,
+  migration: Migration,
+): Promise<void> {
   const powerState = await context.driver.powerState(instance);
   const node = migration.destNode ?? context.host;
   const source = migration.sourceCompute;
@@ -77,16 +80,11 @@ async function takeOver(services: OperationServices, instance: Instance, migrati
     if (!(error instanceof UnexpectedTaskState && DELETES.includes(error.data.actual as TaskState | null))) {
       throw error;
     }
-    await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: DELETES });
-    await expectDelete(services, instance.uuid);
-  }
-}
-
-/** Its message waits on the source for the end of the live migration, and is sent on from there, unless the source dies with it. */
-async function expectDelete({ context, interrupted }: OperationServices, instanceUuid: string): Promise<void> {
-  const requestId = (await context.conductor.call("instance_get", { uuid: instanceUuid }))?.taskRequestId ?? null;
-  if (requestId !== null) {
-    interrupted.add({ instanceUuid, requestId });
+    const taken = await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: DELETES });
+    // Its message waits on the source for the end of the live migration, and is sent on from there, unless the source dies with it.
+    if (taken.taskRequestId !== null) {
+      interrupted.add({ instanceUuid: taken.uuid, requestId: taken.taskRequestId });
+    }
   }
 }
 

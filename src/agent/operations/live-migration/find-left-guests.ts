@@ -1,6 +1,7 @@
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import { requestId as newRequestId } from "../../context.js";
+import { requireHostLease } from "../../life/host-lease.js";
 import type { OperationServices } from "../contract.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { removeArrived } from "./destination.js";
@@ -69,6 +70,8 @@ async function removeEvacuated(services: OperationServices, { id, instanceUuid: 
   );
   if (!comes && (await driver.instanceExists(instance))) {
     const shared = await filesAreShared(services, instance, instance.host ?? "", newRequestId(services.context));
+    // The other host may have taken its time to answer.
+    requireHostLease(services.context, `remove the guest that evacuation ${id} has left of instance ${uuid}`);
     await driver.destroy(instance, destroyOptions(!shared));
     const fields = { instance: uuid, migration: id };
     runtime.logger.warn("removed the guest that an evacuation had left here before this agent started", fields);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { InvalidMigrationState } from "../../../../../src/conductor/errors.js";
 import { FlowStage, REQUEST } from "../../support/flow-stage.js";
 import { TO_HERE } from "../../support/staged-move.js";
 
@@ -54,7 +55,20 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
     const stage = await left();
     Object.assign(stage.instance ?? {}, { host: "here" });
     await stage.operations.removeLeftGuests();
-    expect(stage.did).toEqual([["migration_save", { id: 7, changes: { status: "failed" } }]]);
+    const expectedStatus = ["accepted", "pre-migrating"];
+    expect(stage.did).toEqual([["migration_save", { id: 7, changes: { status: "failed" }, expectedStatus }]]);
+    await stage.operations.removeLeftGuests();
+    expect(stage.did).toHaveLength(1);
+  });
+
+  test("the instance is here by then, and the evacuation has come to its end: that stays", async () => {
+    const stage = await left();
+    Object.assign(stage.instance ?? {}, { host: "here" });
+    stage.answers.migration_save = new InvalidMigrationState("done");
+    await stage.operations.removeLeftGuests();
+    expect(stage.logged("has left here could not be removed")).toBe(1);
+    await stage.operations.removeLeftGuests();
+    expect(stage.said("migration_save")).toHaveLength(1);
   });
 
   test("nothing is done without the host's lease", async () => {

@@ -123,8 +123,7 @@ describe("6.5 row 8, on the destination", () => {
       const stage = taking();
       let times = 0;
       stage.answers["tracker.finishLiveMigration"] = () =>
-        times++ === 0 ? new UnexpectedTaskState("x", { actual }) : undefined;
-      Object.assign(stage.instance ?? {}, { taskRequestId: "req-delete" });
+        times++ === 0 ? new UnexpectedTaskState("x", { actual }) : { ...stage.instance, taskRequestId: "req-delete" };
       expect(await take(stage)).toBeNull();
       expect(stage.did.at(-1)).toEqual(finish({ powerState: 1 }, ["deleting", "soft-deleting"]));
       // Its message waits on the source, which may die with it.
