@@ -39,8 +39,12 @@ const [hosts, settle, idle, servers] = [values.hosts, values.settle, values.idle
 ];
 const tell = (text: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
+/** Removed at the very end: ext4 looks at all inodes that were deleted in the last minute for each file that it creates. */
+const ended: LocalCloud[] = [];
+
 async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHosts) => Promise<readonly Figure[]>) {
   const cloud = await LocalCloud.start();
+  ended.push(cloud);
   const pool = new BenchHosts(count);
   try {
     return await work(cloud, pool);
@@ -49,35 +53,42 @@ async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHos
     await pool.dispose();
     // Its end by itself writes what --cpu-prof has seen.
     await cloud.controlPlane.stop();
-    await cloud.dispose();
   }
 }
 
+async function measureAll(): Promise<readonly Figure[]> {
+  try {
+    const many = await withHosts(hosts, async (cloud, pool) => [
+      ...(await measureHosts(cloud, pool, { settle, idle, servers, tell })),
+      ...(values["no-faults"] ? [] : await measureKill(cloud, pool, servers, tell)),
+    ]);
+    const moves = values["no-moves"] ? [] : await withHosts(MOVES_HOSTS, measureMoves);
+    const faults = values["no-faults"] ? [] : await measureNeighbours(Math.min(hosts, NEIGHBOURS), tell);
+    return [...many, ...moves, ...faults];
+  } finally {
+    await Promise.all(ended.map((cloud) => cloud.dispose()));
+  }
+}
+
+async function measureMoves(cloud: LocalCloud, pool: BenchHosts): Promise<readonly Figure[]> {
+  tell(`servers are moved over ${MOVES_HOSTS} hosts`);
+  await pool.start(cloud);
+  const bench = new MovesBench(cloud, pool, servers, (operation) => tell(`  ${operation}`));
+  await bench.run();
+  return bench.figures.flatMap(({ operation, perSecond, agents, controlPlane }): readonly Figure[] => [
+    {
+      what: `${operation}, ${MOVES_HOSTS} hosts`,
+      unit: "a second",
+      value: perSecond,
+      ...(MOVES_AIMED.includes(operation) ? { aim: { least: 200 } } : {}),
+    },
+    { what: `${operation}: agents' CPU`, unit: "ms", value: agents },
+    { what: `${operation}: control plane's CPU`, unit: "ms", value: controlPlane },
+  ]);
+}
+
 const [busy = 0] = loadavg();
-const many = await withHosts(hosts, async (cloud, pool) => [
-  ...(await measureHosts(cloud, pool, { settle, idle, servers, tell })),
-  ...(values["no-faults"] ? [] : await measureKill(cloud, pool, servers, tell)),
-]);
-const moves = values["no-moves"]
-  ? []
-  : await withHosts(MOVES_HOSTS, async (cloud, pool) => {
-      tell(`servers are moved over ${MOVES_HOSTS} hosts`);
-      await pool.start(cloud);
-      const bench = new MovesBench(cloud, pool, servers, (operation) => tell(`  ${operation}`));
-      await bench.run();
-      return bench.figures.flatMap(({ operation, perSecond, agents, controlPlane }): readonly Figure[] => [
-        {
-          what: `${operation}, ${MOVES_HOSTS} hosts`,
-          unit: "a second",
-          value: perSecond,
-          ...(MOVES_AIMED.includes(operation) ? { aim: { least: 200 } } : {}),
-        },
-        { what: `${operation}: agents' CPU`, unit: "ms", value: agents },
-        { what: `${operation}: control plane's CPU`, unit: "ms", value: controlPlane },
-      ]);
-    });
-const faults = values["no-faults"] ? [] : await measureNeighbours(Math.min(hosts, NEIGHBOURS), tell);
-const figures = [...many, ...moves, ...faults];
+const figures = await measureAll();
 const show = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 
 function aimOf({ aim }: Figure): string {

@@ -1,8 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { request as ask, type Dispatcher } from "undici";
 
 export interface Answer {
   readonly status: number;
-  readonly headers: Headers;
+  /** By name in small letters. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Json;
 }
 /** A parsed body that tests may walk into; leaves are compared or turned into strings. */
@@ -42,15 +44,15 @@ export async function request(
   body: unknown,
   headers: Readonly<Record<string, string>>,
 ): Promise<Answer> {
-  const response = await fetch(url, {
-    method,
+  const response = await ask(url, {
+    method: method as Dispatcher.HttpMethod,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await response.text();
-  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  const text = await response.body.text();
+  const isJson = /json/.test(String(response.headers["content-type"]));
   return {
-    status: response.status,
+    status: response.statusCode,
     headers: response.headers,
     body: (text === "" ? {} : isJson ? JSON.parse(text) : { text }) as Json,
   };
@@ -71,5 +73,5 @@ export async function passwordToken(
   if (status !== 201) {
     throw new Error(`no token: ${status} ${JSON.stringify(body)}`);
   }
-  return headers.get("x-subject-token") ?? "";
+  return String(headers["x-subject-token"] ?? "");
 }
