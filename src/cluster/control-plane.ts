@@ -33,6 +33,7 @@ import { type ClusterInfo, clientEnvironment, type StateDir } from "./local/stat
 import { ensureUsable } from "./local/usable-state-dir.js";
 import { metricsService } from "./metrics/metrics-service.js";
 import { type OutsideDoor, openOutsideDoor } from "./outside-door.js";
+import { isPatient } from "./patient-requests.js";
 import { requestLog } from "./request-log/request-log.js";
 import { RequestRecorder } from "./request-log/request-recorder.js";
 import { type RequestListener, RequestWatch } from "./request-log/watched-requests.js";
@@ -213,7 +214,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
 
   const mounted = { ...apis.services, "/baremetal": ironic.handle, ...placement.services };
   const guarded = withAccessRules(mounted, identity.accessRules);
-  const doors = { services: guarded, sockets: conductor.sockets, refuse: watch.refusals(openstackError) };
+  const doors = { services: guarded, isPatient, sockets: conductor.sockets, refuse: watch.refusals(openstackError) };
   const metrics = metricsService({
     store,
     files,

@@ -28,7 +28,7 @@ export interface OutsideDoor {
  */
 export async function openOutsideDoor(
   { address, port, lastPort, tls, host, names }: OutsideDoor,
-  { services, ...doors }: Pick<ListenOptions, "services" | "sockets" | "refuse">,
+  { services, ...doors }: Pick<ListenOptions, "services" | "isPatient" | "sockets" | "refuse">,
   { servers, random }: Pick<Runtime, "servers" | "random">,
   watched: (mount: string, handler: ServiceHandler) => ServiceHandler,
 ): Promise<{ readonly url: string; close(grace?: number): Promise<void> }> {

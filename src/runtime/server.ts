@@ -1,12 +1,12 @@
 import type { Refuse } from "./refusal.js";
-import type { ServiceHandler } from "./service.js";
+import type { ServiceHandler, ServiceRequest } from "./service.js";
 import type { Socket } from "./socket.js";
 
 /** What listens: one TCP port that serves HTTP handlers by path prefix and accepts WebSockets. */
 export interface Servers {
   /** @throws {AddressInUse} the port is taken. @throws {AddressUnusable} */
   listen(options: ListenOptions): Promise<Listener>;
-  /** Calls `action` once, when every request that has arrived by now and changes something is with its service. */
+  /** Calls `action` once, when every request that has arrived by now and changes something is with its service, unless that is patient. */
   afterArrivals(action: () => void): void;
 }
 
@@ -17,6 +17,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Mount points (`""`, `/api`, `/api/old` …), longest match first; the rest of the path goes to the handler. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
+  /** Whether a request begins behind what WebSockets bring. Default: GETs do. */
+  readonly isPatient?: (request: Pick<ServiceRequest, "method" | "path">, mount: string) => boolean;
   /** Paths that take WebSockets. Any other path is answered with 404. */
   readonly sockets?: Readonly<Record<string, SocketAcceptor>>;
   /** Speaks TLS, and refuses what does not. Absent: plain HTTP. */

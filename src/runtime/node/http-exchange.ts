@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../logger.js";
 import { Mounts, type Route } from "../mounts.js";
 import type { Refuse } from "../refusal.js";
-import type { ListenLimits } from "../server.js";
+import type { ListenLimits, ListenOptions } from "../server.js";
 import { BYTES, type ServiceHandler, type ServiceResponse } from "../service.js";
 import type { Bytes } from "../transfers.js";
 import { dropRest, endWhenIdle, sendBytes } from "./byte-bodies.js";
 import { flattenHeaders } from "./flatten-headers.js";
-import type { ReadTurns } from "./read-turns.js";
+import type { RequestTurns } from "./request-turns.js";
 import { sendPieces } from "./text-pieces.js";
 
 /** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
@@ -18,6 +18,12 @@ const DROPPED_LIMITS = 8;
 const COPIED_BYTES = 16_384;
 
 type Body = { readonly text: string } | "too large" | "broken off" | "too slow";
+
+/** When requests begin. */
+interface Order {
+  readonly turns: Pick<RequestTurns, "change" | "read">;
+  readonly isPatient: NonNullable<ListenOptions["isPatient"]>;
+}
 
 /** A body as a service is given it. */
 interface Taken {
@@ -32,18 +38,18 @@ export class HttpExchange {
   readonly #requestTimeout: number;
   readonly #refuse: Refuse;
   readonly #logger: Logger;
-  readonly #reads: ReadTurns | null;
+  readonly #order: Order | null;
   #draining = false;
 
-  /** @param reads null: nothing that a read may come with is in more of a hurry */
+  /** @param order null: nothing that a request may come with is in more of a hurry */
   constructor(
     services: Readonly<Record<string, ServiceHandler>>,
     { bodyBytes, requestTimeout }: Pick<ListenLimits, "bodyBytes" | "requestTimeout">,
     refuse: Refuse,
     logger: Logger,
-    reads: ReadTurns | null,
+    order: Order | null,
   ) {
-    this.#reads = reads;
+    this.#order = order;
     this.#mounts = new Mounts(services);
     this.#bodyBytes = bodyBytes;
     this.#requestTimeout = requestTimeout;
@@ -57,17 +63,15 @@ export class HttpExchange {
   }
 
   serve(request: IncomingMessage, response: ServerResponse, listenerUrl: string): void {
+    const route = this.#mounts.match(request.url ?? "/");
+    const reply = (body: Taken) => this.#reply(route, request, response, body, listenerUrl);
     if (!hasBody(request)) {
-      if (request.method === "GET" && this.#reads !== null) {
-        this.#reads.begin(() => this.#reply(request, response, NO_BODY, listenerUrl));
-      } else {
-        void this.#reply(request, response, NO_BODY, listenerUrl);
-      }
+      this.#begin(request, route, () => reply(NO_BODY));
       return;
     }
     if (isBytes(request)) {
       endWhenIdle(request, response, this.#requestTimeout);
-      void this.#reply(request, response, { text: "", bytes: request }, listenerUrl);
+      void reply({ text: "", bytes: request });
       return;
     }
     readBody(request, { bytes: this.#bodyBytes, time: this.#requestTimeout }, (body) => {
@@ -82,19 +86,33 @@ export class HttpExchange {
         response.setHeader("connection", "close");
         this.#send(response, this.#refused(request, 413, reason));
       } else {
-        void this.#reply(request, response, body, listenerUrl);
+        this.#begin(request, route, () => reply(body));
       }
     });
   }
 
+  #begin({ method = "GET" }: IncomingMessage, route: Route | undefined, work: () => unknown): void {
+    if (
+      this.#order === null ||
+      route === undefined ||
+      !this.#order.isPatient({ method, path: route.path }, route.mount)
+    ) {
+      work();
+    } else if (method === "GET") {
+      this.#order.turns.read(work);
+    } else {
+      this.#order.turns.change(work);
+    }
+  }
+
   /** Sends an answer that is there already at once, and gives nothing: a turn of the event loop is a good part of a small request. */
   #reply(
+    route: Route | undefined,
     request: IncomingMessage,
     response: ServerResponse,
     body: Taken,
     listenerUrl: string,
   ): Promise<void> | undefined {
-    const route = this.#mounts.match(request.url ?? "/");
     if (!route) {
       const reason = "nothing is served at this path";
       this.#send(response, this.#refused(request, 404, reason));

@@ -19,27 +19,27 @@ import { flattenHeaders } from "./flatten-headers.js";
 import { HttpExchange, originOf } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
 import { onlyTls } from "./only-tls.js";
-import { ReadTurns } from "./read-turns.js";
+import { RequestTurns } from "./request-turns.js";
 
 /** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */
 const KEEP_ALIVE = 65_000;
 
 export class NodeServers implements Servers {
   readonly #logger: Logger;
-  readonly #reads = new ReadTurns();
+  readonly #turns = new RequestTurns();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   async listen(options: ListenOptions): Promise<Listener> {
-    const listener = new NodeListener(options, this.#logger, this.#reads);
+    const listener = new NodeListener(options, this.#logger, this.#turns);
     await listener.open();
     return listener;
   }
 
   afterArrivals(action: () => void): void {
-    this.#reads.goAhead(action);
+    this.#turns.goAhead(action);
   }
 }
 
@@ -54,19 +54,20 @@ class NodeListener implements Listener {
   readonly #sockets: WebSocketServer;
   readonly #exchange: HttpExchange;
   readonly #logger: Logger;
-  readonly #reads: ReadTurns;
+  readonly #turns: RequestTurns;
   #port = 0;
 
-  constructor(options: ListenOptions, logger: Logger, reads: ReadTurns) {
+  constructor(options: ListenOptions, logger: Logger, turns: RequestTurns) {
     const limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
     this.address = options.address ?? "127.0.0.1";
     this.#wantedPort = options.port;
     this.#acceptors = options.sockets ?? {};
     this.#logger = logger;
-    this.#reads = reads;
+    this.#turns = turns;
     const { refuse = plainRefusal } = options;
     const takesAgents = Object.keys(this.#acceptors).length > 0;
-    this.#exchange = new HttpExchange(options.services, limits, refuse, logger, takesAgents ? reads : null);
+    const order = takesAgents ? { turns, isPatient: options.isPatient ?? isRead } : null;
+    this.#exchange = new HttpExchange(options.services, limits, refuse, logger, order);
     // Node looks for slow clients only once in this interval.
     const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
     const settings = {
@@ -164,7 +165,7 @@ class NodeListener implements Listener {
     let opened = false;
     this.#sockets.handleUpgrade(request, connection, head, (ws) => {
       opened = true;
-      socket.attach(ws, { stream: connection, turns: this.#reads });
+      socket.attach(ws, { stream: connection, turns: this.#turns });
     });
     // ws calls back at once, or has answered a malformed handshake itself.
     if (!opened) {
@@ -172,6 +173,8 @@ class NodeListener implements Listener {
     }
   }
 }
+
+const isRead = ({ method }: { readonly method: string }): boolean => method === "GET";
 
 function refuseUpgrade(connection: Duplex, status: number, title: string, reason: string): void {
   const body = `${reason}\n`;

@@ -3,12 +3,12 @@ import type { WebSocket } from "ws";
 import type { Logger } from "../logger.js";
 import type { Socket } from "../socket.js";
 import { closingReason, SocketInbox } from "../socket-inbox.js";
-import type { ReadTurns } from "./read-turns.js";
+import type { RequestTurns } from "./request-turns.js";
 
 /** What carries a WebSocket, and when what it holds is handed to the system. */
 interface Carrier {
   readonly stream: Pick<Writable, "cork" | "uncork">;
-  readonly turns: Pick<ReadTurns, "goAhead">;
+  readonly turns: Pick<RequestTurns, "goAhead">;
 }
 
 /** A WebSocket of ws. May exist before its connection is accepted; what is sent until then waits. */
@@ -29,7 +29,7 @@ export class NodeSocket implements Socket {
   /**
    * The connection is open.
    * @param carrier frames that are sent in one turn of the event loop are handed to the system together, since to hand something
-   *   over costs more than to make it, and before the turn's reads. Absent: each goes at once.
+   *   over costs more than to make it, and before the turn's requests. Absent: each goes at once.
    */
   attach(ws: WebSocket, carrier?: Carrier): void {
     this.#ws = ws;

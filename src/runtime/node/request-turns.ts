@@ -1,25 +1,34 @@
-/** Milliseconds of reads in one turn of the event loop. */
+/** Milliseconds of requests in one turn of the event loop. */
 const SLICE = 0.1;
 
+/** Does not throw; gives a promise when there is more to it than it has done at its return. */
+type Work = () => unknown;
+
 /**
- * Begins reads behind all else that a turn of the event loop has brought, and for a slice of it; those that are left wait for the next
- * one. Node hands out all that has come for its sockets in between: what an agent says on its connection, and every request that
- * changes something, goes before the reads that came with it, and waits for no more than a slice and a read of those before.
+ * Begins requests behind all else that a turn of the event loop has brought, and for a slice of it; those that are left wait for the
+ * next one. Node hands out all that has come for its sockets in between: what an agent says on its connection goes before the
+ * requests that came with it, and waits for no more than a slice and a request of those before. What changes something goes before
+ * what reads.
  */
-export class ReadTurns {
+export class RequestTurns {
   #ahead: (() => void)[] = [];
-  readonly #waiting: (() => unknown)[] = [];
+  readonly #changes: Work[] = [];
+  readonly #reads: Work[] = [];
   #isTurnDue = false;
-  /** When the turn's first read began. */
+  /** When the turn's first request began. */
   #since = 0;
 
-  /** @param read does not throw; gives a promise when there is more to it than it has done at its return */
-  begin(read: () => unknown): void {
-    this.#waiting.push(read);
+  change(work: Work): void {
+    this.#changes.push(work);
     this.#comeBack();
   }
 
-  /** Calls `action`, which does not throw, when the system's arrivals of this turn are handed out, and before the next read begins. */
+  read(work: Work): void {
+    this.#reads.push(work);
+    this.#comeBack();
+  }
+
+  /** Calls `action`, which does not throw, when the system's arrivals of this turn are handed out, and before the next request begins. */
   goAhead(action: () => void): void {
     this.#ahead.push(action);
     this.#comeBack();
@@ -52,14 +61,14 @@ export class ReadTurns {
   #run(): void {
     let given: unknown;
     do {
-      given = this.#waiting.shift()?.();
-      if (this.#waiting.length === 0) {
+      given = (this.#changes.shift() ?? this.#reads.shift())?.();
+      if (this.#changes.length === 0 && this.#reads.length === 0) {
         return;
       }
       this.#letAhead();
     } while (!(given instanceof Promise) && performance.now() - this.#since < SLICE);
     if (given instanceof Promise) {
-      // Behind all that the read does without waiting for anything, which counts.
+      // Behind all that the request does without waiting for anything, which counts.
       queueMicrotask(() => process.nextTick(this.#next));
     } else {
       this.#comeBack();

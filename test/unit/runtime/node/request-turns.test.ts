@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { ReadTurns } from "../../../../src/runtime/node/read-turns.js";
+import { RequestTurns } from "../../../../src/runtime/node/request-turns.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
@@ -28,10 +28,10 @@ function work(): void {
 }
 
 test("reads that come together wait when a turn's share is used up, in their order", async () => {
-  const reads = new ReadTurns();
+  const turns = new RequestTurns();
   const begun: number[] = [];
   for (const read of [1, 2, 3]) {
-    reads.begin(() => {
+    turns.read(() => {
       begun.push(read);
       work();
     });
@@ -46,11 +46,11 @@ test("reads that come together wait when a turn's share is used up, in their ord
 });
 
 test("reads that cost little share a turn, and all of them begin", async () => {
-  const reads = new ReadTurns();
+  const turns = new RequestTurns();
   let begun = 0;
-  reads.begin(work);
+  turns.read(work);
   for (let read = 0; read < 100; read += 1) {
-    reads.begin(() => {
+    turns.read(() => {
       begun += 1;
     });
   }
@@ -61,13 +61,13 @@ test("reads that cost little share a turn, and all of them begin", async () => {
 });
 
 test("a read that waits for something leaves the next its turn", async () => {
-  const reads = new ReadTurns();
+  const turns = new RequestTurns();
   const begun: number[] = [];
-  reads.begin(() => {
+  turns.read(() => {
     begun.push(1);
-    void turn().then(() => reads.begin(() => void begun.push(3)));
+    void turn().then(() => turns.read(() => void begun.push(3)));
   });
-  reads.begin(() => void begun.push(2));
+  turns.read(() => void begun.push(2));
   while (begun.length < 3) {
     await turn();
   }
@@ -75,14 +75,14 @@ test("a read that waits for something leaves the next its turn", async () => {
 });
 
 test("what goes ahead does so before the reads that wait already, and before those of the same slice", async () => {
-  const reads = new ReadTurns();
+  const turns = new RequestTurns();
   const order: string[] = [];
-  reads.begin(() => {
+  turns.read(() => {
     order.push("first read");
-    reads.goAhead(() => order.push("of the slice"));
+    turns.goAhead(() => order.push("of the slice"));
   });
-  reads.begin(() => order.push("second read"));
-  reads.goAhead(() => order.push("ahead"));
+  turns.read(() => order.push("second read"));
+  turns.goAhead(() => order.push("ahead"));
   while (order.length < 4) {
     await turn();
   }
@@ -129,32 +129,28 @@ test("an agent's message is answered before the reads that have come with it beg
   expect(seen).toEqual(seen.map(() => ({ answered: true, leftToSend: 0 })));
 });
 
-test("what changes something goes before the reads that came before it", async () => {
+test("what changes something goes before the reads that came before it, and what is patient after what is not", async () => {
   const order: string[] = [];
   const { servers } = createNodeRuntime({ logger: createVirtualRuntime().logger });
+  const serve = (name: string) => (request: { readonly method: string; readonly path: string }) => {
+    order.push(`${request.method} ${name}${request.path}`);
+    work();
+    return { status: 200, headers: {}, body: "" };
+  };
   const listener = await servers.listen({
     port: 0,
-    services: {
-      "": ({ method, path }) => {
-        order.push(`${method} ${path}`);
-        work();
-        return { status: 200, headers: {}, body: "" };
-      },
-    },
+    services: { "/patient": serve("patient"), "": serve("") },
+    isPatient: ({ method }, mount) => method === "GET" || mount === "/patient",
     sockets: { "/agents": () => undefined },
   });
-  const sockets = await connected(listener.port, 9);
+  const sockets = await connected(listener.port, 10);
   order.length = 0;
+  const asked = [...Array.from({ length: 8 }, (_, index) => `GET /${index}`), "DELETE /patient/8", "POST /9"];
   // All are there before the server looks: it is in this process.
   for (const [index, socket] of sockets.entries()) {
-    const method = index === 8 ? "POST" : "GET";
-    socket.write(`${method} /${index} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    socket.write(`${asked[index]} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
   }
   await Promise.all(sockets.map((socket) => once(socket.resume(), "close")));
   await listener.close(0);
-  expect(order).toHaveLength(9);
-  expect(order[0]).toBe("POST /8");
-  expect(order.filter((each) => each.startsWith("GET"))).toEqual(
-    Array.from({ length: 8 }, (_, index) => `GET /${index}`),
-  );
+  expect(order).toEqual(["POST /9", "DELETE patient/8", ...asked.slice(0, 8)]);
 });

@@ -1,0 +1,19 @@
+import type { ListenOptions } from "../runtime/server.js";
+
+/**
+ * Whether a request waits until what agents say is answered. They ask Placement themselves in the middle of their work, for one record
+ * at a time, and change what is there and in Ironic; the rest is asked by people.
+ */
+export const isPatient: NonNullable<ListenOptions["isPatient"]> = ({ method, path }, mount) => {
+  switch (mount) {
+    case "/placement":
+      return method === "GET" && !ONE_RECORD.test(path);
+    case "/baremetal":
+      return method === "GET";
+    default:
+      return true;
+  }
+};
+
+/** `/allocations/{consumer}`, `/resource_providers/{provider}/inventories` ..., not a list. */
+const ONE_RECORD = /^\/[^/]+\/[^/]/;
