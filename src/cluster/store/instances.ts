@@ -63,7 +63,15 @@ export class Instances {
   }
 
   get(uuid: string, options: { readonly readDeleted?: boolean } = {}): Instance | null {
-    return this.#table.one("uuid = ? AND (deleted = 0 OR ?)", uuid, options.readDeleted ? 1 : 0);
+    const { recentInstances } = this.#context;
+    let instance = recentInstances.get(uuid) ?? null;
+    if (instance === null) {
+      instance = this.#table.one("uuid = ?", uuid);
+      if (instance !== null) {
+        recentInstances.set(uuid, instance);
+      }
+    }
+    return instance === null || instance.deleted === 0 || options.readDeleted ? instance : null;
   }
 
   byHost(host: string): Instance[] {
@@ -175,15 +183,17 @@ export class Instances {
   }
 
   save(uuid: string, values: InstanceChanges, options: SaveOptions = {}): Instance {
-    const { sql, clock, changes } = this.#context;
+    const { sql, clock, changes, recentInstances } = this.#context;
     return sql.transaction(() => {
       const readDeleted = Object.keys(values).every((field) => AFTER_DELETE.includes(field));
       const found = this.#existing(uuid, readDeleted);
       refuseUnexpected(found, options);
       refuseHalfPlacement(found, values);
       const implied = { ...requestsOf(found, values), ...this.#zoneOfNewHost(found, values) };
+      const changed = this.#table.change(found, { ...values, ...implied, updatedAt: clock.now() });
+      recentInstances.set(uuid, changed);
       changes.changed("instance", uuid);
-      return this.#table.change(found, { ...values, ...implied, updatedAt: clock.now() });
+      return changed;
     });
   }
 
@@ -196,7 +206,7 @@ export class Instances {
   }
 
   destroy(uuid: string, options: { readonly guardHostIsNull?: boolean } = {}): Instance {
-    const { sql, clock, changes } = this.#context;
+    const { sql, clock, changes, recentInstances, recentMigrations } = this.#context;
     return sql.transaction(() => {
       const { id, host } = this.#existing(uuid, false);
       if (options.guardHostIsNull && host !== null) {
@@ -211,8 +221,10 @@ export class Instances {
       sql.run("UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0", now, uuid);
       sql.run("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
       sql.run("DELETE FROM server_group_members WHERE instance_uuid = ?", uuid);
+      recentInstances.forget(uuid);
       changes.changed("instance", uuid);
       for (const [migrationId] of migrations) {
+        recentMigrations.forget(Number(migrationId));
         changes.changed("migration", Number(migrationId));
       }
       return this.#existing(uuid, true);

@@ -41,13 +41,6 @@ const NEWEST: readonly SortColumn[] = [
   { column: "id", direction: "DESC", nullable: false },
 ];
 
-const FINAL_STATUSES = JSON.stringify(FINAL_MIGRATION_STATUSES);
-
-/** Evacuations have no second host that could still be at work. */
-const ENDED_MOVE = `SELECT instance_uuid, dest_compute FROM migrations
-  WHERE id = ? AND dest_compute IS NOT NULL AND migration_type <> 'evacuation'
-    AND (deleted <> 0 OR status IN (SELECT value FROM json_each(?)))`;
-
 const MIGRATIONS = tableOf("migrations", { ...MIGRATION, uuid: nullable(text(36)) });
 
 /** Table `migrations` (spec 1.5). */
@@ -61,7 +54,16 @@ export class Migrations {
   }
 
   get(id: number): Migration | null {
-    return this.#withUuid(this.#table.one("id = ?", id));
+    const { recentMigrations } = this.#context;
+    const known = recentMigrations.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const migration = this.#withUuid(this.#table.one("id = ?", id));
+    if (migration !== null) {
+      recentMigrations.set(id, migration);
+    }
+    return migration;
   }
 
   getByUuid(uuid: string): Migration | null {
@@ -70,9 +72,13 @@ export class Migrations {
 
   /** What a move that has ended was of, and where it went; null: it goes on, is an evacuation, or had no destination yet. */
   endedMove(id: number): { readonly instanceUuid: string; readonly destCompute: string } | null {
-    // Asked of each change of a migration: the whole row would be read for nothing.
-    const row = this.#context.sql.get(ENDED_MOVE, id, FINAL_STATUSES);
-    return row ? { instanceUuid: String(row[0]), destCompute: String(row[1]) } : null;
+    const migration = this.get(id);
+    if (migration === null || migration.destCompute === null || migration.migrationType === "evacuation") {
+      // An evacuation has no second host that could still be at work.
+      return null;
+    }
+    const { instanceUuid, destCompute, deleted, status } = migration;
+    return deleted !== 0 || FINAL_MIGRATION_STATUSES.includes(status) ? { instanceUuid, destCompute } : null;
   }
 
   /** By id. */
@@ -148,7 +154,7 @@ export class Migrations {
     values: MigrationChanges,
     options: { readonly expectedStatus?: readonly MigrationStatus[] } = {},
   ): Migration {
-    const { sql, clock, changes } = this.#context;
+    const { sql, clock, changes, recentMigrations } = this.#context;
     return sql.transaction(() => {
       const found = this.#existing(id);
       const { status, instanceUuid } = found;
@@ -159,6 +165,7 @@ export class Migrations {
         );
       }
       const changed = this.#table.change(found, { ...values, updatedAt: clock.now() });
+      recentMigrations.set(id, changed);
       if (values.status && FINAL_MIGRATION_STATUSES.includes(values.status)) {
         this.#dropContext(instanceUuid, id);
       }
@@ -187,7 +194,7 @@ export class Migrations {
    * @param migrationId only this move's context; absent: that of any move.
    */
   #dropContext(instanceUuid: string, migrationId?: number): void {
-    const { sql, clock, changes } = this.#context;
+    const { sql, clock, changes, recentInstances } = this.#context;
     const dropped = sql.run(
       `UPDATE instances SET migration_context = NULL, updated_at = ?
        WHERE uuid = ? AND deleted = 0 AND migration_context IS NOT NULL
@@ -198,6 +205,7 @@ export class Migrations {
       migrationId ?? null,
     );
     if (dropped.changes > 0) {
+      recentInstances.forget(instanceUuid);
       changes.changed("instance", instanceUuid);
     }
   }

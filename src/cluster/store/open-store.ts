@@ -76,7 +76,7 @@ export async function openStoreToRead(options: StoreOptions): Promise<Store> {
   }
   const file = new DatabaseFile(options.path, READER_PRAGMAS);
   try {
-    const sql = new Sql(file);
+    const sql = new Sql(file, { isOwn: false });
     requireSchema(sql, "conductor", STORE_SCHEMA);
     return storeOn(sql, options, () => file.close());
   } catch (error) {

@@ -11,6 +11,8 @@ const PREPARED_STATEMENTS = 400;
 export class Sql {
   /** The database, for services that keep tables of their own in the same file. */
   readonly file: DatabaseFile;
+  /** Nobody else writes to the database. */
+  readonly isOwn: boolean;
   readonly #readers = new Map<string, FileStatement>();
   readonly #writers = new Map<string, FileStatement>();
   #depth = 0;
@@ -19,9 +21,11 @@ export class Sql {
   /** The levels that made a savepoint. A level that wrote nothing before the first write of a level inside it shares that one's. */
   readonly #savepoints: number[] = [];
   #afterCommit: (() => void)[] = [];
+  readonly #onUndo: (() => void)[] = [];
 
-  constructor(file: DatabaseFile) {
+  constructor(file: DatabaseFile, { isOwn = true }: { readonly isOwn?: boolean } = {}) {
     this.file = file;
+    this.isOwn = isOwn;
   }
 
   /** The first row as a list of columns. */
@@ -82,6 +86,11 @@ export class Sql {
     }
   }
 
+  /** Runs `action` each time that a transaction, or a part of one, is undone. */
+  onUndo(action: () => void): void {
+    this.#onUndo.push(action);
+  }
+
   /** Before a write. A savepoint costs as much as a small write, and most that is nested writes nothing, or writes alone. */
   #save(): void {
     const level = this.#depth - 1;
@@ -104,6 +113,9 @@ export class Sql {
   }
 
   #undo(level: number): void {
+    for (const action of this.#onUndo) {
+      action();
+    }
     // On a full disk and the like SQLite has ended the whole transaction by itself.
     if (this.file.inTransaction && level === 0) {
       this.#execute("ROLLBACK");

@@ -1,3 +1,4 @@
+import type { Instance, Migration } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
@@ -14,6 +15,7 @@ import { Messages } from "./messages.js";
 import { Migrations } from "./migrations.js";
 import { Ports } from "./ports.js";
 import { Quotas } from "./quotas.js";
+import { RecentRecords } from "./recent-records.js";
 import { Requests } from "./requests.js";
 import { SecurityGroups } from "./security-groups.js";
 import { ServerGroups } from "./server-groups.js";
@@ -44,7 +46,14 @@ export function storeOn(
   close: () => void,
 ) {
   const changes = new Changes(sql, runtime.logger);
-  const context = { sql, clock: runtime.clock, random: runtime.random, changes };
+  const context = {
+    sql,
+    clock: runtime.clock,
+    random: runtime.random,
+    changes,
+    recentInstances: new RecentRecords<string, Instance>(sql),
+    recentMigrations: new RecentRecords<number, Migration>(sql),
+  };
   return {
     services: new Services(context),
     computeNodes: new ComputeNodes(context, { ...INITIAL_RATIOS, ...ratios }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import { type Store, storeOn } from "../../../../src/cluster/store/store.js";
 import {
   DuplicateRecord,
   InstanceNotFound,
@@ -260,9 +260,10 @@ describe("migrations", () => {
   });
 
   test("1.5 a row without uuid gets one when it is read, and keeps it", async () => {
-    const { store, add } = await start();
+    const { store: older, runtime, add } = await start();
     const { id } = add();
-    store.database.run("UPDATE migrations SET uuid = NULL");
+    older.database.run("UPDATE migrations SET uuid = NULL");
+    const store = storeOn(older.database, { runtime }, () => undefined);
     const given = store.migrations.get(id)?.uuid ?? "";
     expect(given).toMatch(/^[0-9a-f-]{36}$/);
     expect(store.migrations.byFilters({})).toMatchObject([{ uuid: given }]);

@@ -1,16 +1,18 @@
 import { expect, test } from "vitest";
+import { storeOn } from "../../../../src/cluster/store/store.js";
 import { addInstance, memoryStore, uuidOf } from "./support.js";
 
 const UUID = /^[0-9a-f-]{36}$/;
 
 async function withOldRows(count: number) {
-  const { store } = await memoryStore();
+  const { store, runtime } = await memoryStore();
   addInstance(store);
   for (let made = 0; made < count; made += 1) {
     store.migrations.create({ instanceUuid: uuidOf(1), migrationType: "migration", status: "finished" });
   }
   store.database.run("UPDATE migrations SET uuid = NULL");
-  return store;
+  // The control plane that finds them did not make them.
+  return storeOn(store.database, { runtime }, () => undefined);
 }
 function missing(store: Awaited<ReturnType<typeof withOldRows>>) {
   return Number(store.database.get("SELECT count(*) FROM migrations WHERE uuid IS NULL")?.[0]);
