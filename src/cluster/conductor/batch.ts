@@ -11,13 +11,13 @@ type Response = ReturnType<Dispatcher["dispatch"]>;
  */
 export class Batch {
   readonly responses: Response[] = [];
-  readonly #store: Pick<Store, "transaction">;
+  readonly #store: Pick<Store, "together">;
   readonly #messages: readonly Message[];
   readonly #handle: (message: Message) => Response;
   /** False after a transaction of several that could not be committed. */
   #together = true;
 
-  constructor(store: Pick<Store, "transaction">, messages: readonly Message[], handle: (message: Message) => Response) {
+  constructor(store: Pick<Store, "together">, messages: readonly Message[], handle: (message: Message) => Response) {
     this.#store = store;
     this.#messages = messages;
     this.#handle = handle;
@@ -35,7 +35,8 @@ export class Batch {
       return;
     }
     try {
-      this.#store.transaction(() => {
+      this.#store.together(() => {
+        this.responses.length = at;
         do {
           this.#next();
         } while (this.#useOf(this.responses.length) !== "none" && !turns.due);

@@ -103,7 +103,7 @@ export class Dispatcher {
     if (id !== undefined && !repeatable) {
       return NEEDS_A_NUMBER;
     }
-    return store.transaction(() => {
+    return store.together(() => {
       const known = repeatable ? store.messages.answer(bootId, id) : null;
       if (known !== null) {
         return JSON.parse(known) as Outcome;

@@ -20,6 +20,11 @@ export class Sql {
   #saved = 0;
   /** The levels that made a savepoint. A level that wrote nothing before the first write of a level inside it shares that one's. */
   readonly #savepoints: number[] = [];
+  /** In `together`: savepoints are not made. */
+  #isTogether = false;
+  /** A part of what is done together has failed after it had written something. */
+  #isTorn = false;
+  #writes = 0;
   #afterCommit: (() => void)[] = [];
   readonly #onUndo: (() => void)[] = [];
 
@@ -46,6 +51,7 @@ export class Sql {
     this.#save();
     try {
       const { changes, lastInsertRowid } = this.#writer(text).run(...values);
+      this.#writes += 1;
       return { changes, id: Number(lastInsertRowid) };
     } catch (error) {
       throw translate(error);
@@ -56,6 +62,7 @@ export class Sql {
   transaction<T>(work: () => T): T {
     const level = this.#depth;
     const queued = this.#afterCommit.length;
+    const written = this.#writes;
     if (level === 0) {
       this.#execute("BEGIN IMMEDIATE");
     }
@@ -66,15 +73,42 @@ export class Sql {
       this.#end(level);
     } catch (error) {
       this.#afterCommit.length = queued;
-      this.#undo(level);
+      if (level > 0 && this.#isTogether) {
+        this.#isTorn ||= this.#writes > written;
+      } else {
+        this.#undo(level);
+      }
       throw error;
     } finally {
       this.#depth = level;
+      this.#isTogether &&= level > 0;
     }
     if (level === 0) {
       this.#flush();
     }
     return result;
+  }
+
+  /**
+   * One transaction whose parts are seldom undone: a savepoint for each would be a quarter of its statements. When a part throws that
+   * has written something, all is undone, and `work` is run again, with savepoints. It changes nothing but the database, and what
+   * is queued for after the commit.
+   */
+  together<T>(work: () => T): T {
+    if (this.#depth > 0) {
+      return this.transaction(work);
+    }
+    this.#isTogether = true;
+    try {
+      return this.transaction(work);
+    } catch (error) {
+      const isTorn = this.#isTorn;
+      this.#isTorn = false;
+      if (!isTorn) {
+        throw error;
+      }
+    }
+    return this.transaction(work);
   }
 
   /** Runs `action` when the open transaction has been committed; not at all when it is undone; at once without one. */
@@ -94,7 +128,7 @@ export class Sql {
   /** Before a write. A savepoint costs as much as a small write, and most that is nested writes nothing, or writes alone. */
   #save(): void {
     const level = this.#depth - 1;
-    if (level > this.#saved) {
+    if (level > this.#saved && !this.#isTogether) {
       const first = this.#saved + 1;
       this.#execute(`SAVEPOINT level_${first}`);
       this.#savepoints.push(first);
@@ -103,6 +137,9 @@ export class Sql {
   }
 
   #end(level: number): void {
+    if (this.#isTorn) {
+      throw TORN;
+    }
     if (level === 0) {
       this.#execute("COMMIT");
     } else if (this.#savepoints.at(-1) === level) {
@@ -154,6 +191,9 @@ export class Sql {
     return prepared(this.#writers, text, () => this.file.prepare(text));
   }
 }
+
+/** Of a transaction that is run again. */
+const TORN = new Error("a part of the transaction failed after it had written something");
 
 function prepared(cache: Map<string, FileStatement>, text: string, prepare: () => FileStatement): FileStatement {
   const known = cache.get(text);

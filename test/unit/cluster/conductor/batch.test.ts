@@ -13,7 +13,7 @@ function messages(...methods: readonly string[]): Message[] {
 function carriedOut(batch: readonly Message[], options: { commits?: boolean; due?: boolean } = {}) {
   const log: string[] = [];
   const store = {
-    transaction: <T>(work: () => T): T => {
+    together: <T>(work: () => T): T => {
       log.push("begin");
       const result = work();
       if (options.commits === false) {

@@ -150,9 +150,10 @@ describe("writes are carried out once", () => {
         throw new ServiceNotFound("gone", { id: 1 });
       },
     };
-    const refusals = [ask(...WRITE), ask(...WRITE)];
-    expect(refusals).toMatchObject([error(-32000, "ServiceNotFound"), error(-32000, "ServiceNotFound")]);
-    expect([count, store.tasks.pending()]).toEqual([1, []]);
+    expect(ask(...WRITE)).toMatchObject(error(-32000, "ServiceNotFound"));
+    const begun = count;
+    expect(ask(...WRITE)).toMatchObject(error(-32000, "ServiceNotFound"));
+    expect([count, store.tasks.pending()]).toEqual([begun, []]);
   });
 
   test("an error that is none of the application's is recorded nowhere and logged", () => {

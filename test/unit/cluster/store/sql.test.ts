@@ -17,51 +17,97 @@ const { step } = fc.letrec<{ step: Step }>((tie) => ({
   ),
 }));
 
-test("whatever is nested in what, exactly that is undone which throws", () => {
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
-      const sql = new Sql(new DatabaseFile(":memory:"));
-      sql.file.exec("CREATE TABLE t (n INTEGER)");
-      let written = 0;
-      let kept: number[] = [];
-      const inTransaction = (each: readonly Step[], thrown: boolean): void => {
-        const before = kept;
-        try {
-          sql.transaction(() => {
-            each.forEach(run);
-            if (thrown) {
-              throw new Error("stop");
-            }
-          });
-        } catch (error) {
-          kept = before;
-          throw error;
-        }
-      };
-      const run = (each: Step): void => {
-        if (each === "write") {
-          written += 1;
-          sql.run("INSERT INTO t VALUES (?)", written);
-          kept = [...kept, written];
-          return;
-        }
-        try {
-          inTransaction(each.steps, each.ends !== "well");
-        } catch (error) {
-          if (each.ends === "thrown") {
+test.each(["transaction", "together"] as const)(
+  "in a %s, whatever is nested in what, exactly that is undone which throws",
+  (kind) => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
+        const sql = new Sql(new DatabaseFile(":memory:"));
+        sql.file.exec("CREATE TABLE t (n INTEGER)");
+        let written = 0;
+        let kept: number[] = [];
+        const inTransaction = (each: readonly Step[], thrown: boolean, begin: "transaction" | "together"): void => {
+          const before = kept;
+          try {
+            sql[begin](() => {
+              // Of a first time that was undone, nothing is left.
+              kept = before;
+              each.forEach(run);
+              if (thrown) {
+                throw new Error("stop");
+              }
+            });
+          } catch (error) {
+            kept = before;
             throw error;
           }
+        };
+        const run = (each: Step): void => {
+          if (each === "write") {
+            written += 1;
+            sql.run("INSERT INTO t VALUES (?)", written);
+            kept = [...kept, written];
+            return;
+          }
+          try {
+            inTransaction(each.steps, each.ends !== "well", "transaction");
+          } catch (error) {
+            if (each.ends === "thrown") {
+              throw error;
+            }
+          }
+        };
+        try {
+          inTransaction(steps, false, kind);
+        } catch {
+          // All of it was undone.
         }
-      };
+        expect(sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n)).toEqual(kept);
+        expect(sql.file.inTransaction).toBe(false);
+        sql.file.close();
+      }),
+      { numRuns: 300 },
+    );
+  },
+);
+
+test("what is done together is done once, without savepoints, unless a part of it failed that had written", () => {
+  const sql = new Sql(new DatabaseFile(":memory:"));
+  sql.file.exec("CREATE TABLE t (n INTEGER)");
+  const prepared: string[] = [];
+  const prepare = sql.file.prepare.bind(sql.file);
+  sql.file.prepare = (text) => {
+    prepared.push(text);
+    return prepare(text);
+  };
+  let times = 0;
+  let told = 0;
+  const work = (written: boolean) => () => {
+    times += 1;
+    for (const n of [1, 2]) {
       try {
-        inTransaction(steps, false);
+        sql.transaction(() => {
+          if (n === 1 || written) {
+            sql.run("INSERT INTO t VALUES (?)", n);
+          }
+          sql.afterCommit(() => {
+            told += 1;
+          });
+          if (n === 2) {
+            throw new Error("a part");
+          }
+        });
       } catch {
-        // All of it was undone.
+        // The rest is kept.
       }
-      expect(sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n)).toEqual(kept);
-      expect(sql.file.inTransaction).toBe(false);
-      sql.file.close();
-    }),
-    { numRuns: 300 },
-  );
+    }
+    // After the commit nothing is together any more.
+    sql.afterCommit(() => sql.transaction(() => sql.transaction(() => sql.run("INSERT INTO t VALUES (3)"))));
+    return times;
+  };
+  const rows = () => sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n);
+  expect([sql.together(work(false)), told, rows()]).toEqual([1, 1, [1, 3]]);
+  expect(prepared.filter((text) => text.startsWith("SAVEPOINT"))).toEqual(["SAVEPOINT level_1"]);
+  expect([sql.together(work(true)), told, rows()]).toEqual([3, 2, [1, 1, 3, 3]]);
+  sql.file.close();
 });
