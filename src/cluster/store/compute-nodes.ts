@@ -176,14 +176,13 @@ export class ComputeNodes {
       }
       const hypervisorHostname = options.hypervisorHostname ?? found.hypervisorHostname;
       const identity = { host: values.host ?? found.host, hypervisorHostname };
-      this.#unique(identity, () =>
-        this.#table.update(
-          id,
-          { ...values, hypervisorHostname, updatedAt: clock.now() },
-          options.undelete ? { deleted: 0, deleted_at: null } : {},
-        ),
-      );
+      const written = { ...values, hypervisorHostname, updatedAt: clock.now() };
       changes.changed("compute_node", id);
+      if (!options.undelete && values.host === undefined) {
+        return this.#withRatios(this.#unique(identity, () => this.#table.change(found, written)));
+      }
+      const alive = options.undelete ? { deleted: 0, deleted_at: null } : {};
+      this.#unique(identity, () => this.#table.update(id, written, alive));
       return this.#existing(id, false);
     });
   }
