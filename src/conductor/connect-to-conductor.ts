@@ -164,7 +164,7 @@ class Connection implements ConductorConnection, Carrier {
     if (method === "service_report_state" && options.patient === true && this.#sessions.size > 1) {
       return this.#reports.add(Number(named.id), meta, options);
     }
-    return this.#calls.add({ method, params: named, meta }, options, (frame) => this.#link?.send(frame));
+    return this.#calls.add({ method, params: named, meta }, options, (request) => this.#link?.sendRequest(request));
   }
 
   guestsChanged(host: string): void {
@@ -281,8 +281,8 @@ class Connection implements ConductorConnection, Carrier {
       return;
     }
     this.#link = link;
-    for (const frame of this.#calls.frames()) {
-      link.send(frame);
+    for (const request of this.#calls.requests()) {
+      link.sendRequest(request);
     }
     this.#enter("connected", this.#url);
     const waiters = this.#waiters;

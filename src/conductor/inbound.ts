@@ -131,10 +131,12 @@ export class Inbound {
 
   #callOnce(inbox: Inbox, method: string, { call, timeout = 0 }: Meta, run: () => Promise<unknown>): Promise<Outcome> {
     const now = this.#clock.monotonic();
+    // Those that were asked first are mostly over first, and a pool has thousands: the rest has time.
     for (const [name, { deadline }] of this.#calls) {
-      if (deadline <= now) {
-        this.#calls.delete(name);
+      if (deadline > now) {
+        break;
       }
+      this.#calls.delete(name);
     }
     const outcome = this.#call(inbox, method, run);
     if (call !== undefined) {

@@ -3,7 +3,7 @@ import type { CancelTimer, Timers } from "../runtime/timers.js";
 import { MessagingTimeout } from "./errors.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
-import { Outgoing } from "./outgoing.js";
+import { Outgoing, type RequestText } from "./outgoing.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta, Outcome, RequestFrame, RpcId } from "./wire/frames.js";
 
@@ -58,6 +58,10 @@ export class Link {
   /** What is sent at a time goes as a batch. */
   send(message: object): void {
     this.#outgoing.add(message);
+  }
+
+  sendRequest(request: RequestText): void {
+    this.#outgoing.addRequest(request);
   }
 
   /**

@@ -24,6 +24,12 @@ export const WAITING_METHODS: ReadonlySet<string> = new Set([
   "take_recorded",
 ]);
 
+/** A request as it goes over the wire. */
+export interface RequestText {
+  readonly method: string;
+  readonly text: string;
+}
+
 /** Messages on their way out: those of many hosts that are said at a time go as one frame. */
 export class Outgoing {
   readonly #socket: Pick<Socket, "send" | "afterTurn">;
@@ -35,8 +41,11 @@ export class Outgoing {
 
   /** Goes with all that is said in this turn of the event loop. */
   add(message: object): void {
-    const text = JSON.stringify(message);
-    const waits = "method" in message && WAITING_METHODS.has(String(message.method));
+    this.addRequest({ method: "method" in message ? String(message.method) : "", text: JSON.stringify(message) });
+  }
+
+  addRequest({ method, text }: RequestText): void {
+    const waits = WAITING_METHODS.has(method);
     if (waits || !this.#gathered.takes(text)) {
       this.end();
     }

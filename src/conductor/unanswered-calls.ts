@@ -1,15 +1,18 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Timers } from "../runtime/timers.js";
 import { InvalidParameters, MessagingTimeout } from "./errors.js";
+import type { RequestText } from "./outgoing.js";
 import { type CallOptions, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import { decodeError } from "./wire/error-codec.js";
-import type { Meta, Outcome, RequestFrame } from "./wire/frames.js";
+import type { Meta, Outcome } from "./wire/frames.js";
 
 /** Bytes of parameters. The conductor cuts a connection over a larger frame, and again each time that it is repeated. */
 const LARGEST = 3.9 * 1024 * 1024;
 
 interface Call {
-  readonly frame: Omit<RequestFrame, "meta">;
+  readonly method: string;
+  /** JSON. */
+  readonly params: string;
   readonly meta: Meta;
   /** Monotonic; when it is given up. */
   readonly deadline: number;
@@ -42,7 +45,7 @@ export class UnansweredCalls {
   }
 
   /**
-   * Adds a call, hands its frame to `send`, and settles as the answer does.
+   * Adds a call, hands its request to `send`, and settles as the answer does.
    * @throws {MessagingTimeout} no answer in time.
    * @throws {InvalidParameters} too large to be sent.
    * @throws the signal's reason when it is aborted.
@@ -50,14 +53,15 @@ export class UnansweredCalls {
   add(
     call: { readonly method: string; readonly params: Readonly<Record<string, unknown>>; readonly meta: Meta },
     options: CallOptions,
-    send: (frame: RequestFrame) => void,
+    send: (request: RequestText) => void,
   ): Promise<unknown> {
-    const { method, params, meta } = call;
+    const { method, meta } = call;
     const { timeout = RPC_RESPONSE_TIMEOUT, signal } = options;
     if (signal?.aborted) {
       return Promise.reject(signal.reason);
     }
-    const bytes = Buffer.byteLength(JSON.stringify(params));
+    const params = JSON.stringify(call.params);
+    const bytes = Buffer.byteLength(params);
     if (bytes > LARGEST) {
       const text = `${method}: found parameters of ${bytes} bytes, expected at most ${LARGEST}; nothing was sent`;
       return Promise.reject(new InvalidParameters(text, { method }));
@@ -78,7 +82,8 @@ export class UnansweredCalls {
         signal?.removeEventListener("abort", abort);
       };
       this.#calls.set(id, {
-        frame: { jsonrpc: "2.0", id, method, params },
+        method,
+        params,
         meta,
         deadline: this.#clock.monotonic() + timeout,
         settle: (outcome) => {
@@ -95,7 +100,7 @@ export class UnansweredCalls {
         },
         drop: done,
       });
-      send(this.#frame(id));
+      send(this.#request(id));
     });
   }
 
@@ -104,8 +109,8 @@ export class UnansweredCalls {
   }
 
   /** All of them, oldest first, to be sent on a new connection. */
-  frames(): RequestFrame[] {
-    return [...this.#calls.keys()].map((id) => this.#frame(id));
+  requests(): RequestText[] {
+    return [...this.#calls.keys()].map((id) => this.#request(id));
   }
 
   /** Forgets what one boot of a host asked: it will not hear of it, and it is not sent again. */
@@ -123,14 +128,15 @@ export class UnansweredCalls {
     }
   }
 
-  #frame(id: number): RequestFrame {
-    const call = this.#calls.get(id) as Call;
-    const meta = { ...call.meta, ack: this.acknowledged };
-    if (call.frame.method !== "agent_call") {
-      return { ...call.frame, meta };
-    }
+  #request(id: number): RequestText {
+    const { method, params, meta, deadline } = this.#calls.get(id) as Call;
+    const ack = this.acknowledged;
     // Another agent is not to begin work whose caller waits no longer.
-    const timeout = Math.max(0, Math.round(call.deadline - this.#clock.monotonic()));
-    return { ...call.frame, meta: { ...meta, timeout } };
+    const whole =
+      method === "agent_call"
+        ? { ...meta, ack, timeout: Math.max(0, Math.round(deadline - this.#clock.monotonic())) }
+        : { ...meta, ack };
+    const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params},"meta":${JSON.stringify(whole)}}`;
+    return { method, text };
   }
 }

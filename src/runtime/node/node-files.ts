@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { appendFile, type FileHandle, open, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, open, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
@@ -111,7 +111,8 @@ export class NodeFiles implements Files {
   }
 
   async append(path: string, text: string): Promise<void> {
-    await attempt(path, "append", () => this.#inFolder(path, () => appendFile(path, text)));
+    const how = { mode: 0o644, flag: "a", flush: false } as const;
+    await attempt(path, "append", () => this.#inFolder(path, () => this.#change.write(path, text, how)));
   }
 
   async truncate(path: string, bytes: number): Promise<void> {

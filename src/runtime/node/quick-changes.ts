@@ -60,11 +60,11 @@ export class QuickChanges {
     );
   }
 
-  /** @param how `flag`: as `wx` for a file that must not be there; `flush`: it is on the disk before this resolves */
+  /** @param how `flag`: `wx` for a file that must not be there, `a` for its end; `flush`: it is on the disk before this resolves */
   async write(
     path: string,
     text: string,
-    how: { readonly mode: number; readonly flag: "w" | "wx"; readonly flush: boolean },
+    how: { readonly mode: number; readonly flag: "w" | "wx" | "a"; readonly flush: boolean },
   ): Promise<void> {
     const { mode, flag, flush } = how;
     if (this.#turns.isOver || text.length > SMALL) {

@@ -31,6 +31,8 @@ describe("the real doors", () => {
   it("draw random values of the right form", () => {
     expect(random.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(random.hex(16)).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(Array.from({ length: 1_000 }, () => random.hex(16))).size).toBe(1_000);
+    expect(random.hex(5_000)).toHaveLength(10_000);
     expect(new Set(Array.from({ length: 200 }, () => random.integer(3, 5)))).toEqual(new Set([3, 4, 5]));
   });
 
