@@ -4,6 +4,12 @@ import type { Store } from "../store/store.js";
 /** What filters and weighers look at in a compute node, and what a selection names. */
 export type ScheduledNode = Pick<ComputeNode, "id" | "uuid" | "host" | "hypervisorHostname" | "stats">;
 
+/** What they look at in a service. */
+export type ScheduledService = Pick<
+  Service,
+  "id" | "host" | "disabled" | "forcedDown" | "availabilityZone" | "lastSeenUp" | "createdAt"
+>;
+
 /**
  * Alive compute nodes and their services, as the state of record has them: each is kept until it changes, since a schedule
  * looks at a thousand of them.
@@ -11,7 +17,7 @@ export type ScheduledNode = Pick<ComputeNode, "id" | "uuid" | "host" | "hypervis
 export class HostRecords {
   readonly #store: Store;
   readonly #nodes = new Map<string, ScheduledNode>();
-  readonly #services = new Map<string, Service>();
+  readonly #services = new Map<string, ScheduledService>();
   /** What is kept, by the ids that the store's changes name. */
   readonly #uuidOf = new Map<number, string>();
   readonly #hostOf = new Map<number, string>();
@@ -19,13 +25,26 @@ export class HostRecords {
   /** Listens to the store for as long as that is open. */
   constructor(store: Store) {
     this.#store = store;
-    store.onChange(({ kind, id }) => {
+    store.onChange(({ kind, id, heardAt }) => {
       if (kind === "compute_node") {
         this.#nodes.delete(this.#uuidOf.get(Number(id)) ?? "");
       } else if (kind === "service") {
-        this.#services.delete(this.#hostOf.get(Number(id)) ?? "");
+        this.#serviceChanged(this.#hostOf.get(Number(id)) ?? "", heardAt);
       }
     });
+  }
+
+  /** Hundreds of hosts are heard of at a time, and the next schedule would read them all. */
+  #serviceChanged(host: string, heardAt: number | undefined): void {
+    const service = this.#services.get(host);
+    if (service === undefined) {
+      return;
+    }
+    if (heardAt === undefined) {
+      this.#services.delete(host);
+    } else {
+      this.#services.set(host, { ...service, lastSeenUp: heardAt });
+    }
   }
 
   /** By uuid, with the alive ones of these. */
@@ -41,12 +60,13 @@ export class HostRecords {
   }
 
   /** By host, with the nova-compute services of these. */
-  services(hosts: readonly string[]): ReadonlyMap<string, Service> {
+  services(hosts: readonly string[]): ReadonlyMap<string, ScheduledService> {
     const unread = hosts.filter((host) => !this.#services.has(host));
     if (unread.length > 0) {
       for (const service of this.#store.services.byHosts(unread, "nova-compute")) {
-        this.#services.set(service.host, service);
-        this.#hostOf.set(service.id, service.host);
+        const { id, host, disabled, forcedDown, availabilityZone, lastSeenUp, createdAt } = service;
+        this.#services.set(host, { id, host, disabled, forcedDown, availabilityZone, lastSeenUp, createdAt });
+        this.#hostOf.set(id, host);
       }
     }
     return this.#services;

@@ -5,14 +5,14 @@ import type {
   ProviderSummary,
   RootOffer,
 } from "../../placement/types.js";
-import type { Selection, Service } from "../../records/index.js";
-import type { HostRecords, ScheduledNode } from "./host-records.js";
+import type { Selection } from "../../records/index.js";
+import type { HostRecords, ScheduledNode, ScheduledService } from "./host-records.js";
 
 /** A compute node that Placement offers, with what filters and weighers look at. */
 export interface HostState {
   readonly node: ScheduledNode;
   /** Null: the node has no service any more. */
-  readonly service: Service | null;
+  readonly service: ScheduledService | null;
   /** The first way in which the request fits there. */
   readonly allocationRequest: AllocationRequest;
   /** The root provider's by class, as Placement counts them. */

@@ -14,6 +14,8 @@ export interface StoreChange {
     | "task"
     | "action";
   readonly id: number | string;
+  /** Of a service: nothing changed but that it was heard of, at this time (ms). */
+  readonly heardAt?: number;
 }
 
 /** Tells listeners of changes, once they are committed. */
@@ -33,14 +35,21 @@ export class Changes {
   }
 
   changed(kind: StoreChange["kind"], id: StoreChange["id"]): void {
-    const change = { kind, id };
+    this.#queue({ kind, id });
+  }
+
+  heard(serviceId: number, heardAt: number): void {
+    this.#queue({ kind: "service", id: serviceId, heardAt });
+  }
+
+  #queue(change: StoreChange): void {
     this.#sql.afterCommit(() => {
       for (const listener of this.#listeners) {
         try {
           listener(change);
         } catch (err) {
           // The change is committed: a listener that throws must not make its writer fail.
-          this.#logger.error("a listener of the state of record failed", { err, kind });
+          this.#logger.error("a listener of the state of record failed", { err, kind: change.kind });
         }
       }
     });

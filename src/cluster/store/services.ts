@@ -142,7 +142,7 @@ export class Services {
       }
       for (const id of ids) {
         if (!missing.has(id)) {
-          changes.changed("service", id);
+          changes.heard(id, now);
         }
       }
       return missing;

@@ -76,6 +76,9 @@ function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allo
     .byFilters({ instanceUuid: uuid, migrationTypes: ["evacuation"], statuses: ["done"] })
     .map(({ sourceCompute }) => sourceCompute)
     .filter((source) => source !== host);
+  if (left.length === 0) {
+    return new Set();
+  }
   const nodes = store.computeNodes.byUuids(Object.keys(held)).filter((node) => left.includes(node.host));
   return new Set(nodes.map((node) => node.uuid));
 }

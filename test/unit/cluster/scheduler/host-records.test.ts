@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { HostRecords } from "../../../../src/cluster/scheduler/host-records.js";
 import { addNode, addService, memoryStore, RESOURCES, uuidOf } from "../store/support.js";
 
@@ -48,4 +48,15 @@ it("what is undone is not kept", async () => {
     }),
   ).toThrow("undone");
   expect(records.services(["h1"]).get("h1")?.disabled).toBe(false);
+});
+
+it("a heartbeat is known without reading the service again", async () => {
+  const { store, records, hosts } = await twoHosts();
+  const before = records.services(["h1"]).get("h1");
+  const read = vi.spyOn(store.services, "byHosts");
+  store.services.reportStates([hosts[0]?.service.id ?? 0]);
+  const heard = store.services.getByHost("h1", "nova-compute")?.lastSeenUp;
+  expect(heard).toBeTypeOf("number");
+  expect(records.services(["h1"]).get("h1")).toEqual({ ...before, lastSeenUp: heard });
+  expect(read).not.toHaveBeenCalled();
 });
