@@ -186,6 +186,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     }),
     concurrency: CONCURRENT_TASKS,
     turns: new Turns(runtime),
+    clock,
     logger: logger.child({ service: "conductor" }),
   });
   runner = tasks;
@@ -221,7 +222,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     clock,
     modules,
     downTime,
-    tasksRunning: () => tasks.running,
+    tasks,
     onRequest: watch.add,
   });
   const extension = options.extend?.({

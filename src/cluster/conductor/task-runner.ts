@@ -1,3 +1,4 @@
+import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/task.js";
@@ -25,6 +26,9 @@ export interface TaskFlow<T extends Task> {
   fail(task: T, error: unknown, context: TaskContext): void;
 }
 
+/** Hears of each task that has ended, and how many milliseconds after it was stored. */
+export type TaskListener = (kind: Task["kind"], milliseconds: number) => void;
+
 /** The flow of each kind of task. */
 export type TaskTable = { readonly [K in Task["kind"]]: TaskFlow<Extract<Task, { kind: K }>> };
 
@@ -34,6 +38,7 @@ export interface TaskRunnerOptions {
   /** Tasks that run at a time. */
   readonly concurrency: number;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, "now">;
   /** Absent: nothing else of this process has to be given its turn. */
   readonly turns?: Turns;
 }
@@ -58,6 +63,7 @@ export class TaskRunner {
   #woken = false;
   #yielding = false;
   #idlers: (() => void)[] = [];
+  readonly #listeners: TaskListener[] = [];
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
@@ -66,6 +72,10 @@ export class TaskRunner {
   /** Tasks that run now. */
   get running(): number {
     return this.#running.size;
+  }
+
+  listen(listener: TaskListener): void {
+    this.#listeners.push(listener);
   }
 
   /** Takes up what an earlier conductor left. */
@@ -169,6 +179,9 @@ export class TaskRunner {
     const done = this.#execute(stored).then(() => {
       this.#running.delete(stored.id);
       this.#busy.delete(instance);
+      for (const listener of this.#listeners) {
+        listener(stored.task.kind, this.#options.clock.now() - stored.createdAt);
+      }
       this.#pump();
     });
     this.#running.set(stored.id, done);

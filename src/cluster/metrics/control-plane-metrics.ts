@@ -4,12 +4,17 @@ import { VM_STATES } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/files.js";
 import type { Modules } from "../../runtime/modules.js";
+import type { TaskRunner } from "../conductor/task-runner.js";
 import type { RequestListener } from "../request-log/watched-requests.js";
 import type { Store } from "../store/store.js";
+import { TASK_KINDS } from "../store/task.js";
 import { requestMetrics } from "./request-metrics.js";
 
 /** Every name begins so. */
 const PREFIX = "compute_cluster_";
+
+/** Upper bounds of what durations are counted by; seconds. */
+const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
 
 export interface MetricsSources {
   readonly store: Store;
@@ -18,7 +23,8 @@ export interface MetricsSources {
   readonly modules: Modules;
   /** Milliseconds without a heartbeat after which a service is down. */
   readonly downTime: number;
-  readonly tasksRunning: () => number;
+  /** What carries out the conductor's tasks. */
+  readonly tasks: Pick<TaskRunner, "running" | "listen">;
   /** Lets the metrics hear of each request from now on. */
   readonly onRequest: (listener: RequestListener) => void;
 }
@@ -51,11 +57,22 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
         name: `${PREFIX}request_duration_seconds`,
         help: "From a request's arrival at its service until the answer was there",
         labelNames: ["service"],
-        buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
+        buckets: DURATIONS,
         registers,
       }),
     ),
   );
+  const durations = new Histogram({
+    name: `${PREFIX}task_duration_seconds`,
+    help: "From the time when a task of the conductor was stored until it had ended",
+    labelNames: ["kind"],
+    buckets: DURATIONS,
+    registers,
+  });
+  for (const kind of TASK_KINDS) {
+    durations.zero({ kind });
+  }
+  sources.tasks.listen((kind, milliseconds) => durations.observe({ kind }, milliseconds / 1000));
   new Gauge({
     name: `${PREFIX}hosts`,
     help: "Services nova-compute, by state and status as the Compute API has them",
@@ -88,7 +105,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
   gauge("tasks", "Tasks of the conductor that are stored: those that run, and those that wait", () =>
     store.tasks.count(),
   );
-  gauge("tasks_running", "Tasks of the conductor that run", sources.tasksRunning);
+  gauge("tasks_running", "Tasks of the conductor that run", () => sources.tasks.running);
   gauge("messages_waiting", "Stored messages that agents have not acknowledged", () =>
     [...store.messages.countsByHost().values()].reduce((sum, count) => sum + count, 0),
   );

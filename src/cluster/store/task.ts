@@ -81,6 +81,16 @@ export type Task =
   /** Spec 6.2, rows "local delete" and "no host". */
   | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };
 
+export const TASK_KINDS: readonly Task["kind"][] = [
+  "build_instances",
+  "rebuild_instance",
+  "migrate_server",
+  "live_migrate_instance",
+  "unshelve_instance",
+  "delete_resized",
+  "delete_local",
+];
+
 export interface StoredTask {
   readonly id: number;
   readonly task: Task;

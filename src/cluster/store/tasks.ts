@@ -2,20 +2,10 @@ import { anyObject, type Field, id, oneOf, text, time, uuid } from "../../record
 import { checkOf } from "./check.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
-import type { StoredTask, Task } from "./task.js";
-
-const KINDS: readonly Task["kind"][] = [
-  "build_instances",
-  "rebuild_instance",
-  "migrate_server",
-  "live_migrate_instance",
-  "unshelve_instance",
-  "delete_resized",
-  "delete_local",
-];
+import { type StoredTask, TASK_KINDS, type Task } from "./task.js";
 
 /** What every task has; the rest of each is its kind's. */
-const HEAD = { kind: oneOf(KINDS), instanceUuid: uuid, requestId: text() };
+const HEAD = { kind: oneOf(TASK_KINDS), instanceUuid: uuid, requestId: text() };
 const head = Object.entries(HEAD).map(([field, schema]) => [field, checkOf(schema)] as const);
 
 const TASKS = tableOf("tasks", { id, task: anyObject as unknown as Field<Task>, createdAt: time });

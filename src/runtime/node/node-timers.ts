@@ -9,6 +9,11 @@ export function nodeTimers(): Timers {
 }
 
 function after(milliseconds: number, action: () => void): CancelTimer {
+  if (milliseconds <= 0) {
+    // setTimeout waits a millisecond, which is a long time for who only lets others go first.
+    const turn = setImmediate(action);
+    return () => clearImmediate(turn);
+  }
   let timer: NodeJS.Timeout;
   const wait = (left: number) => {
     timer = left > LONGEST ? setTimeout(() => wait(left - LONGEST), LONGEST) : setTimeout(action, left);

@@ -62,7 +62,7 @@ it("tasks that cannot be read are read again with the next one", async () => {
     delete_resized: flow,
     delete_local: flow,
   };
-  const runner = new TaskRunner({ store, table, concurrency: 2, logger: runtime.logger });
+  const runner = new TaskRunner({ store, table, concurrency: 2, clock: runtime.clock, logger: runtime.logger });
   runner.start();
   const add = async (requestId: string) => {
     store.tasks.add({ kind: "delete_local", instanceUuid: runtime.random.uuid(), requestId });

@@ -100,7 +100,7 @@ it("what no service takes, and methods that nobody knows, make no series of thei
     clock,
     modules,
     downTime: 0,
-    tasksRunning: () => 2,
+    tasks: { running: 2, listen: (listener) => listener("build_instances", 20) },
     onRequest,
   });
   const request = { method: "BREW", path: "/coffee", query: "", headers: {}, body: "" };
@@ -109,5 +109,8 @@ it("what no service takes, and methods that nobody knows, make no series of thei
   const text = await registry.metrics();
   expect(text).toContain('compute_cluster_requests_total{service="other",method="other",code="4xx"} 1');
   expect(text).toContain("compute_cluster_tasks_running 2");
+  expect(text).toContain('compute_cluster_task_duration_seconds_bucket{le="0.01",kind="build_instances"} 0');
+  expect(text).toContain('compute_cluster_task_duration_seconds_bucket{le="0.025",kind="build_instances"} 1');
+  expect(text).toContain('compute_cluster_task_duration_seconds_count{kind="delete_local"} 0');
   expect(text).not.toContain("BREW");
 });

@@ -14,7 +14,7 @@ it("metrics that could not be made are made for the next one who asks", async ()
     clock,
     modules,
     downTime: 60_000,
-    tasksRunning: () => 0,
+    tasks: { running: 0, listen: () => undefined },
     onRequest: () => {
       asked += 1;
       if (asked === 1) {

@@ -42,7 +42,14 @@ async function bench(concurrency: number) {
     delete_local: flow,
   };
   const create = (turns?: Turns) =>
-    new TaskRunner({ store, table, concurrency, logger: runtime.logger, ...(turns ? { turns } : {}) });
+    new TaskRunner({
+      store,
+      table,
+      concurrency,
+      clock: runtime.clock,
+      logger: runtime.logger,
+      ...(turns ? { turns } : {}),
+    });
   const settle = async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       await Promise.resolve();
@@ -60,6 +67,20 @@ async function bench(concurrency: number) {
 }
 
 describe("task runner", () => {
+  it("says of each task that ends how long ago it was stored", async () => {
+    const { store, runtime, create, end, settle } = await bench(2);
+    const runner = create();
+    const told: [string, number][] = [];
+    runner.listen((kind, milliseconds) => told.push([kind, milliseconds]));
+    store.tasks.add(taskOf(A, "a1"));
+    await runtime.advance(70);
+    runner.start();
+    await settle();
+    expect(told).toEqual([]);
+    await end("a1");
+    expect(told).toEqual([[taskOf(A, "a1").kind, 70]]);
+  });
+
   it("lets others have their turn before it begins more", async () => {
     const { store, create, started, end, settle } = await bench(2);
     for (const [uuid, name] of [
