@@ -1,4 +1,4 @@
-import type { Clock, Files, Logger } from "../../src/virt/index.js";
+import { type Clock, type Files, type Logger, SparseMap, SparseSet } from "../../src/virt/index.js";
 import { DOMAIN_STATES, type Domain, type DomainState, UUID } from "./domain.js";
 import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
 import type { HypervisorFolder } from "./hypervisor.js";
@@ -31,8 +31,8 @@ export interface DomainStoreDoors {
 export class DomainStore {
   readonly #folder: HypervisorFolder;
   readonly #doors: DomainStoreDoors;
-  readonly #parsed = new Map<string, Parsed>();
-  readonly #warned = new Set<string>();
+  readonly #parsed = new SparseMap<string, Parsed>();
+  readonly #warned = new SparseSet<string>();
 
   constructor(folder: HypervisorFolder, doors: DomainStoreDoors) {
     this.#folder = folder;

@@ -1,11 +1,12 @@
-import type {
-  CancelTimer,
-  Clock,
-  Files,
-  LifecycleEvent,
-  LifecycleTransition,
-  Logger,
-  Timers,
+import {
+  type CancelTimer,
+  type Clock,
+  type Files,
+  type LifecycleEvent,
+  type LifecycleTransition,
+  type Logger,
+  SparseMap,
+  type Timers,
 } from "../../src/virt/index.js";
 import { type DomainState, UUID } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
@@ -32,13 +33,13 @@ export class DomainWatcher {
   readonly #store: DomainStore;
   readonly #doors: DomainWatcherDoors;
   readonly #stopDelay: number;
-  readonly #known = new Map<string, DomainState>();
+  readonly #known = new SparseMap<string, DomainState>();
   /** Held back news of stopped guests. */
-  readonly #held = new Map<string, CancelTimer>();
+  readonly #held = new SparseMap<string, CancelTimer>();
   /** The number of own operations under way. */
-  readonly #busy = new Map<string, number>();
+  readonly #busy = new SparseMap<string, number>();
   /** When (in looks) an own operation on the guest ended last. */
-  readonly #touched = new Map<string, number>();
+  readonly #touched = new SparseMap<string, number>();
   #looks = 0;
   #looking: Promise<void> | undefined;
   /** The guests that the next look is for; undefined: none, as no look is asked for. */

@@ -3,6 +3,7 @@ import {
   ComputeResourcesUnavailable,
   InvalidConfiguration,
   type ProviderTree,
+  SparseMap,
 } from "../../src/virt/index.js";
 import type { AssignedDevice, Domain } from "./domain.js";
 
@@ -45,7 +46,7 @@ export const devicePrefix = (node: string): string => `${node}_pci_`;
 export class DeviceAssigner {
   readonly #devices: readonly HostDevice[];
   /** Devices by provider uuid: the node's own when they are inventory of the node. Known once the tree was updated. */
-  readonly #providers = new Map<string, readonly HostDevice[]>();
+  readonly #providers = new SparseMap<string, readonly HostDevice[]>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(devices: readonly HostDevice[]) {

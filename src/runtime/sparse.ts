@@ -42,49 +42,50 @@ export class SparseMap<K, V> implements ReadonlyMap<K, V> {
   }
 
   keys(): MapIterator<K> {
-    return this.#known.keys();
+    return (this.#entries ?? new Map()).keys();
   }
 
   values(): MapIterator<V> {
-    return this.#known.values();
+    return (this.#entries ?? new Map()).values();
   }
 
   entries(): MapIterator<[K, V]> {
-    return this.#known.entries();
+    return (this.#entries ?? new Map()).entries();
   }
 
   [Symbol.iterator](): MapIterator<[K, V]> {
-    return this.#known.entries();
-  }
-
-  get #known(): Map<K, V> {
-    return this.#entries ?? new Map();
+    return this.entries();
   }
 }
 
 /** A set, as {@link SparseMap} is a map. */
 export class SparseSet<T> implements ReadonlySet<T> {
-  readonly #members = new SparseMap<T, T>();
+  #members: Set<T> | undefined;
 
   get size(): number {
-    return this.#members.size;
+    return this.#members?.size ?? 0;
   }
 
   has(member: T): boolean {
-    return this.#members.has(member);
+    return this.#members?.has(member) ?? false;
   }
 
   add(member: T): this {
-    this.#members.set(member, member);
+    this.#members ??= new Set();
+    this.#members.add(member);
     return this;
   }
 
   delete(member: T): boolean {
-    return this.#members.delete(member);
+    const deleted = this.#members?.delete(member) ?? false;
+    if (this.#members?.size === 0) {
+      this.#members = undefined;
+    }
+    return deleted;
   }
 
   clear(): void {
-    this.#members.clear();
+    this.#members = undefined;
   }
 
   forEach(action: (member: T, again: T, set: ReadonlySet<T>) => void): void {
@@ -94,18 +95,18 @@ export class SparseSet<T> implements ReadonlySet<T> {
   }
 
   keys(): SetIterator<T> {
-    return this.#members.keys() as SetIterator<T>;
+    return this.values();
   }
 
   values(): SetIterator<T> {
-    return this.keys();
+    return (this.#members ?? new Set<T>()).values();
   }
 
   entries(): SetIterator<[T, T]> {
-    return this.#members.entries() as SetIterator<[T, T]>;
+    return (this.#members ?? new Set<T>()).entries();
   }
 
   [Symbol.iterator](): SetIterator<T> {
-    return this.keys();
+    return this.values();
   }
 }

@@ -21,6 +21,7 @@ export {
   type StartOptions,
 } from "../runtime/programs.js";
 export type { Random } from "../runtime/random.js";
+export { SparseMap, SparseSet } from "../runtime/sparse.js";
 export { type Stream, type StreamAddress, StreamFailure, type Streams } from "../runtime/streams.js";
 export type { CancelTimer, Timers } from "../runtime/timers.js";
 export { type Bytes, bytesIn, bytesOf, textIn } from "../runtime/transfers.js";
