@@ -44,10 +44,22 @@ export class Life {
     this.#onKill.clear();
   }
 
-  /** Calls `action` at the end; returns what forgets it. */
-  onKill(action: () => void): () => void {
+  /** Calls `action` at the end, unless it is forgotten. */
+  onKill(action: () => void): void {
     this.#onKill.add(action);
-    return () => this.#onKill.delete(action);
+  }
+
+  forget(action: () => void): void {
+    this.#onKill.delete(action);
+  }
+
+  /** Has the end call `stop`; returns what calls it before that. */
+  untilKill(stop: () => void): () => void {
+    this.onKill(stop);
+    return () => {
+      this.forget(stop);
+      stop();
+    };
   }
 
   /** The outcome of `work` if it begins and ends within this life; otherwise a promise that never settles. */
@@ -77,11 +89,12 @@ export class Life {
         abort();
       }
       signal?.addEventListener("abort", abort, { once: true });
-      const forget = this.onKill(() => either.abort(hasEnded()));
+      const end = () => either.abort(hasEnded());
+      this.onKill(end);
       try {
         return await work(either.signal);
       } finally {
-        forget();
+        this.forget(end);
         signal?.removeEventListener("abort", abort);
       }
     });

@@ -1,14 +1,14 @@
 import type { FileStat, Files } from "./files.js";
-import type { HttpClient } from "./http.js";
+import type { HttpClient, HttpRequest } from "./http.js";
 import type { Life } from "./life.js";
 import type { LogFields, Logger } from "./logger.js";
-import type { ProcessIdentity, Programs } from "./programs.js";
+import type { ProcessIdentity, ProgramSignal, Programs, RunOptions, StartOptions } from "./programs.js";
 import type { Runtime } from "./runtime.js";
 import { sleepBy } from "./sleep-by.js";
 import type { Socket, Sockets } from "./socket.js";
 import type { Stream, Streams } from "./streams.js";
 import type { CancelTimer, Timers } from "./timers.js";
-import type { Bytes, Transfers } from "./transfers.js";
+import type { Bytes, Transfer, TransferAnswer, Transfers } from "./transfers.js";
 
 /**
  * The same doors, for one life: once it has ended, nothing goes out through them and nothing comes in. Timers do not fire, requests
@@ -18,60 +18,85 @@ import type { Bytes, Transfers } from "./transfers.js";
 export function mortalRuntime(runtime: Runtime, life: Life): Runtime {
   return {
     ...runtime,
-    timers: mortalTimers(runtime.timers, life),
-    http: mortalHttp(runtime.http, life),
-    transfers: mortalTransfers(runtime.transfers, life),
-    sockets: mortalSockets(runtime.sockets, life),
-    streams: mortalStreams(runtime.streams, life),
+    timers: new MortalTimers(runtime.timers, life),
+    http: new MortalHttp(runtime.http, life),
+    transfers: new MortalTransfers(runtime.transfers, life),
+    sockets: new MortalSockets(runtime.sockets, life),
+    streams: new MortalStreams(runtime.streams, life),
     files: new MortalFiles(runtime.files, life),
-    programs: mortalPrograms(runtime.programs, life),
+    programs: new MortalPrograms(runtime.programs, life),
     logger: new MortalLogger(runtime.logger, life),
   };
 }
 
-function mortalTimers(timers: Timers, life: Life): Timers {
-  const after = (milliseconds: number, action: () => void): CancelTimer => {
+/** The doors are classes, since a process may have thousands of lives: closures would take a host some kilobytes. */
+class MortalTimers implements Timers {
+  readonly #timers: Timers;
+  readonly #life: Life;
+
+  constructor(timers: Timers, life: Life) {
+    this.#timers = timers;
+    this.#life = life;
+  }
+
+  after(milliseconds: number, action: () => void): CancelTimer {
+    const life = this.#life;
     if (!life.alive) {
       return () => {};
     }
-    const cancel = timers.after(milliseconds, () => {
-      forget();
+    const cancel = this.#timers.after(milliseconds, () => {
+      life.forget(cancel);
       action();
     });
-    const forget = life.onKill(cancel);
-    return () => {
-      forget();
-      cancel();
-    };
-  };
-  return {
-    after,
-    sleep: (milliseconds, signal) => life.whileAlive(() => sleepBy(after, milliseconds, signal)),
-  };
+    return life.untilKill(cancel);
+  }
+
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return this.#life.whileAlive(() => sleepBy((...timed) => this.after(...timed), milliseconds, signal));
+  }
 }
 
-function mortalHttp(http: HttpClient, life: Life): HttpClient {
-  return {
-    // A request that waits for a connection must not go out after the end.
-    request: (request) => life.bounded(request.signal, (signal) => http.request({ ...request, signal })),
-    close: () => http.close(),
-  };
+class MortalHttp implements HttpClient {
+  readonly #http: HttpClient;
+  readonly #life: Life;
+
+  constructor(http: HttpClient, life: Life) {
+    this.#http = http;
+    this.#life = life;
+  }
+
+  /** One that waits for a connection must not go out after the end. */
+  request(request: HttpRequest) {
+    return this.#life.bounded(request.signal, (signal) => this.#http.request({ ...request, signal }));
+  }
+
+  close() {
+    return this.#http.close();
+  }
 }
 
-function mortalTransfers(transfers: Transfers, life: Life): Transfers {
-  return {
-    send: (transfer) =>
-      life.whileAlive(async () => {
-        const { body } = transfer;
-        // Its signal is the answer's, too, and outlives this.
-        const answer = await transfers.send({
-          ...transfer,
-          signal: transfer.signal === undefined ? life.signal : AbortSignal.any([transfer.signal, life.signal]),
-          ...(body === undefined ? {} : { body: partsWhile(body, life) }),
-        });
-        return { ...answer, body: partsWhile(answer.body, life) };
-      }),
-  };
+class MortalTransfers implements Transfers {
+  readonly #transfers: Transfers;
+  readonly #life: Life;
+
+  constructor(transfers: Transfers, life: Life) {
+    this.#transfers = transfers;
+    this.#life = life;
+  }
+
+  send(transfer: Transfer): Promise<TransferAnswer> {
+    const life = this.#life;
+    return life.whileAlive(async () => {
+      const { body } = transfer;
+      // Its signal is the answer's, too, and outlives this.
+      const answer = await this.#transfers.send({
+        ...transfer,
+        signal: transfer.signal === undefined ? life.signal : AbortSignal.any([transfer.signal, life.signal]),
+        ...(body === undefined ? {} : { body: partsWhile(body, life) }),
+      });
+      return { ...answer, body: partsWhile(answer.body, life) };
+    });
+  }
 }
 
 /** Throws once the life has ended, so that who takes the parts ends too, and keeps none of them. */
@@ -83,45 +108,56 @@ async function* partsWhile(bytes: Bytes, life: Life): AsyncGenerator<Uint8Array>
   life.signal.throwIfAborted();
 }
 
-function mortalSockets(sockets: Sockets, life: Life): Sockets {
-  return {
-    connect: (url, options = {}) =>
-      life.bounded(options.signal, async (signal) => {
-        const socket: Socket = await sockets.connect(url, { ...options, signal });
-        const forget = life.onKill(() => socket.terminate());
-        socket.onClose(forget);
-        return socket;
-      }),
-  };
+class MortalSockets implements Sockets {
+  readonly #sockets: Sockets;
+  readonly #life: Life;
+
+  constructor(sockets: Sockets, life: Life) {
+    this.#sockets = sockets;
+    this.#life = life;
+  }
+
+  connect(...[url, options = {}]: Parameters<Sockets["connect"]>) {
+    return this.#life.bounded(options.signal, async (signal) => {
+      const socket: Socket = await this.#sockets.connect(url, { ...options, signal });
+      const terminate = () => socket.terminate();
+      this.#life.onKill(terminate);
+      socket.onClose(() => this.#life.forget(terminate));
+      return socket;
+    });
+  }
 }
 
-function mortalStreams(streams: Streams, life: Life): Streams {
-  return {
-    connect: (address, options = {}) =>
-      life.bounded(options.signal, async (signal) => {
-        const stream = await streams.connect(address, { signal });
-        if (!life.alive) {
-          stream.close();
-        }
-        return mortalStream(stream, life);
-      }),
-  };
+class MortalStreams implements Streams {
+  readonly #streams: Streams;
+  readonly #life: Life;
+
+  constructor(streams: Streams, life: Life) {
+    this.#streams = streams;
+    this.#life = life;
+  }
+
+  connect(...[address, options = {}]: Parameters<Streams["connect"]>) {
+    return this.#life.bounded(options.signal, async (signal) => {
+      const stream = await this.#streams.connect(address, { signal });
+      if (!this.#life.alive) {
+        stream.close();
+      }
+      return mortalStream(stream, this.#life);
+    });
+  }
 }
 
 function mortalStream(stream: Stream, life: Life): Stream {
-  const forget = life.onKill(() => stream.close());
+  const close = life.untilKill(() => stream.close());
   return {
     write: (data) => life.whileAlive(() => stream.write(data)),
     read: (signal) => life.whileAlive(() => stream.read(signal)),
     readLine: (signal) => life.whileAlive(() => stream.readLine(signal)),
-    close: () => {
-      forget();
-      stream.close();
-    },
+    close,
   };
 }
 
-/** This and the next doors are classes, since a process may have thousands of lives: closures would take a host some kilobytes. */
 class MortalFiles implements Files {
   readonly #files: Files;
   readonly #life: Life;
@@ -187,23 +223,38 @@ class MortalFiles implements Files {
     if (!this.#life.alive) {
       return () => {};
     }
-    const stop = this.#files.watch(...watched);
-    const forget = this.#life.onKill(stop);
-    return () => {
-      forget();
-      stop();
-    };
+    return this.#life.untilKill(this.#files.watch(...watched));
   }
 }
 
-function mortalPrograms(programs: Programs, life: Life): Programs {
-  return {
-    start: (options) => life.finished(() => programs.start(options)),
-    run: (options) => life.whileAlive(() => programs.run(options)),
-    look: (pid) => life.whileAlive(() => programs.look(pid)),
-    signal: (process, signal) => life.finished(() => programs.signal(process, signal)),
-    ended: (process: ProcessIdentity, signal) => life.bounded(signal, (either) => programs.ended(process, either)),
-  };
+class MortalPrograms implements Programs {
+  readonly #programs: Programs;
+  readonly #life: Life;
+
+  constructor(programs: Programs, life: Life) {
+    this.#programs = programs;
+    this.#life = life;
+  }
+
+  start(options: StartOptions) {
+    return this.#life.finished(() => this.#programs.start(options));
+  }
+
+  run(options: RunOptions) {
+    return this.#life.whileAlive(() => this.#programs.run(options));
+  }
+
+  look(pid: number) {
+    return this.#life.whileAlive(() => this.#programs.look(pid));
+  }
+
+  signal(process: ProcessIdentity, signal: ProgramSignal) {
+    return this.#life.finished(() => this.#programs.signal(process, signal));
+  }
+
+  ended(process: ProcessIdentity, signal?: AbortSignal) {
+    return this.#life.bounded(signal, (either) => this.#programs.ended(process, either));
+  }
 }
 
 /** The dead are silent. */

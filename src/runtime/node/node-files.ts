@@ -153,29 +153,26 @@ export class NodeFiles implements Files {
   watch(folder: string, listener: (names?: readonly string[]) => void): () => void {
     let timer: NodeJS.Timeout | undefined;
     let names: Set<string | null> | undefined;
-    const tell = (name: string | null) => {
+    const watcher = watcherOf(folder);
+    // One function for both, since thousands of folders are watched. That the folder went away is a change like any other.
+    const tell = (_what: unknown, changed?: unknown) => {
+      const name = typeof changed === "string" ? changed : null;
       if (name === null || !UNFINISHED.test(name)) {
         names ??= new Set();
         names.add(name);
         timer ??= setTimeout(() => {
           timer = undefined;
-          const changed = [...(names ?? [])];
+          const found = [...(names ?? [])];
           names = undefined;
-          listener(changed.every((known) => known !== null) ? changed : undefined);
+          listener(found.every((known) => known !== null) ? found : undefined);
         }, WATCH_DELAY);
       }
     };
-    try {
-      const watcher = fs.watch(folder, { persistent: false }, (_event, name) => tell(name));
-      // The folder went away: a change like any other.
-      watcher.on("error", () => tell(null));
-      return () => {
-        watcher.close();
-        clearTimeout(timer);
-      };
-    } catch (error) {
-      throw failure(folder, "watch", error);
-    }
+    watcher.on("change", tell).on("error", tell);
+    return () => {
+      watcher.close();
+      clearTimeout(timer);
+    };
   }
 
   /** Puts a file beside the path, for `name` to give it its name. @param how `flush`: its text is on the disk by then */
@@ -242,6 +239,15 @@ export class NodeFiles implements Files {
       await this.#change.makeFolders(dirname(path), 0o777);
       return work();
     }
+  }
+}
+
+/** @throws {FileFailure} */
+function watcherOf(folder: string): fs.FSWatcher {
+  try {
+    return fs.watch(folder, { persistent: false });
+  } catch (error) {
+    throw failure(folder, "watch", error);
   }
 }
 

@@ -14,10 +14,16 @@ function after(milliseconds: number, action: () => void): CancelTimer {
     const turn = setImmediate(action);
     return () => clearImmediate(turn);
   }
-  let timer: NodeJS.Timeout;
-  const wait = (left: number) => {
-    timer = left > LONGEST ? setTimeout(() => wait(left - LONGEST), LONGEST) : setTimeout(action, left);
-  };
-  wait(milliseconds);
+  if (milliseconds > LONGEST) {
+    return afterLong(milliseconds, action);
+  }
+  const timer = setTimeout(action, milliseconds);
   return () => clearTimeout(timer);
+}
+
+function afterLong(milliseconds: number, action: () => void): CancelTimer {
+  let cancel = after(LONGEST, () => {
+    cancel = after(milliseconds - LONGEST, action);
+  });
+  return () => cancel();
 }
