@@ -16,16 +16,17 @@ export const DRIVER_POINTS: readonly FaultPoint[] = (Object.keys(DRIVER_METHODS)
 
 /** For {@link DriverCallOptions.point}. */
 export function driverFaults(faults: ChangingFaults): NonNullable<DriverCallOptions["point"]> {
-  // Each call has a signal of its own.
-  const losing = new WeakSet<AbortSignal>();
+  // Each call has a signal of its own. Made for the first, which most hosts never have.
+  let losing: WeakSet<AbortSignal> | undefined;
   return async (method, when, signal) => {
     const point = pointOf(method);
     if (when === "after") {
-      if (losing.has(signal)) {
+      if (losing?.has(signal)) {
         throw new FaultInjected(point);
       }
     } else if (faults.peek(point)?.kind === "lose-answer") {
       faults.decide(point);
+      losing ??= new WeakSet();
       losing.add(signal);
     } else {
       await faults.hit(point, signal);

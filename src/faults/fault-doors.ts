@@ -6,8 +6,7 @@ import {
   HttpTimeout,
 } from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { Socket, Sockets } from "../runtime/socket.js";
-import { SparseSet } from "../runtime/sparse.js";
+import type { Sockets } from "../runtime/socket.js";
 import type { FaultPoint } from "./fault-knobs.js";
 import type { ChangingFaults, FaultAction } from "./faults.js";
 
@@ -73,7 +72,7 @@ export function createFaultDoors(runtime: Runtime, faults: ChangingFaults): Runt
   return {
     ...runtime,
     http: new FaultyHttp(runtime, faults),
-    sockets: faultySockets(runtime.sockets, faults),
+    sockets: new FaultySockets(runtime.sockets, faults),
   };
 }
 
@@ -180,27 +179,31 @@ function ironicErrorOf(status: number): HttpResponse {
 }
 
 /** During a partition no connection is possible, and those that are open break. */
-function faultySockets(sockets: Sockets, faults: ChangingFaults): Sockets {
-  const open = new SparseSet<Socket>();
-  const isCut = () => faults.peek(CONDUCTOR_POINT)?.kind === "partition";
-  const cut = () => {
-    if (isCut()) {
-      for (const socket of [...open]) {
+class FaultySockets implements Sockets {
+  readonly #sockets: Sockets;
+  readonly #faults: ChangingFaults;
+
+  constructor(sockets: Sockets, faults: ChangingFaults) {
+    this.#sockets = sockets;
+    this.#faults = faults;
+  }
+
+  async connect(...[url, options]: Parameters<Sockets["connect"]>) {
+    if (this.#isCut()) {
+      throw new HttpConnectFailure(url, "ECONNREFUSED");
+    }
+    const socket = await this.#sockets.connect(url, options);
+    const cut = () => {
+      if (this.#isCut()) {
         socket.terminate();
       }
-    }
-  };
-  faults.onChange(cut);
-  return {
-    connect: async (url, options) => {
-      if (isCut()) {
-        throw new HttpConnectFailure(url, "ECONNREFUSED");
-      }
-      const socket = await sockets.connect(url, options);
-      open.add(socket);
-      socket.onClose(() => open.delete(socket));
-      cut();
-      return socket;
-    },
-  };
+    };
+    socket.onClose(this.#faults.onChange(cut));
+    cut();
+    return socket;
+  }
+
+  #isCut(): boolean {
+    return this.#faults.peek(CONDUCTOR_POINT)?.kind === "partition";
+  }
 }

@@ -25,7 +25,7 @@ export class FaultFile {
   readonly #folder: string;
   readonly #table: FaultTable;
   readonly #doors: Doors;
-  #stop: () => void = () => {};
+  #unwatch: () => void = () => {};
   #reading: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
   #written = "";
@@ -45,18 +45,14 @@ export class FaultFile {
       // A host that has never had a fault has nothing to note.
       this.#written = textOf({});
     }
-    const unwatch = this.#watch();
-    const forget = this.faults.onChange(() => this.#noteUses());
-    this.#stop = () => {
-      unwatch();
-      forget();
-    };
+    this.#unwatch = this.#watch();
+    this.faults.onChange(() => this.#noteUses());
     await this.#read();
   }
 
   async close(): Promise<void> {
     this.#stopped = true;
-    this.#stop();
+    this.#unwatch();
     await this.#reading;
     await this.#writing;
   }
@@ -101,6 +97,9 @@ export class FaultFile {
 
   /** Writes only what is new: the folder is watched. */
   #noteUses(): void {
+    if (this.#stopped) {
+      return;
+    }
     const uses = Object.fromEntries(this.faults.known.map(({ id, used }) => [id, used]));
     const text = textOf(uses);
     if (text === this.#written) {

@@ -30,7 +30,7 @@ export class HostPorts implements GuestPorts {
   readonly events: InstanceEvents;
   readonly #options: HostPortsOptions;
   /** Ports that a driver has said are connected, in the call that it was given them in. */
-  readonly #told = new WeakSet<NetworkInfo>();
+  #told: WeakSet<NetworkInfo> | undefined;
 
   constructor(options: HostPortsOptions) {
     this.#options = options;
@@ -44,10 +44,11 @@ export class HostPorts implements GuestPorts {
 
   async connected(instanceUuid: string, ports: readonly NetworkInfo[]): Promise<void> {
     const { conductor, host, logger, faults } = this.#options;
-    const news = ports.filter((port) => !port.active && !this.#told.has(port));
+    const news = ports.filter((port) => !port.active && !this.#told?.has(port));
     if (news.length === 0) {
       return;
     }
+    this.#told ??= new WeakSet();
     for (const port of news) {
       this.#told.add(port);
     }
