@@ -65,7 +65,7 @@ export class HostLife implements LiveHost {
   readonly #metrics: AgentMetrics;
   readonly #onServing: () => void;
   readonly #onProgress: (state: AgentState) => void;
-  readonly #faultFile: FaultFile | null;
+  #faultFile: FaultFile | null;
   #agent: Agent | undefined;
   #session: MortalSession | undefined;
   /** Why it is to end before there is an agent to end. */
@@ -94,28 +94,61 @@ export class HostLife implements LiveHost {
    */
   async run(): Promise<void> {
     try {
-      await this.#life.whileAlive(() => this.#run());
+      // Two steps, and no more: what is called stays for as long as it serves, and thousands of hosts do little else.
+      const agent = await this.#life.whileAlive(() => this.#start());
+      await ended(agent);
+      await this.#life.whileAlive(() => this.#close());
+      if (agent.failure !== null) {
+        throw agent.failure;
+      }
     } finally {
       // What did not end in time goes no further than a process that ends would let it.
       this.#life.kill();
     }
   }
 
-  async #run(): Promise<void> {
+  /** Returns when it serves. */
+  async #start(): Promise<Agent> {
     const { config } = this.#options;
+    const isOwn = this.#faultFile === null;
     const faultFile = this.#faultFile ?? (await openFaults(config.defaults.statePath, this.#runtime));
+    this.#faultFile = faultFile;
     try {
       const doors = createFaultDoors(this.#runtime, faultFile.faults);
-      if (this.#faultFile === null) {
+      if (isOwn) {
         warnOfPartitions(faultFile, this.#runtime);
       }
       const metrics = this.#shared.traceDriver
         ? await traceDriver(this.#metrics, config.defaults.statePath, doors)
         : this.#metrics;
       const agent = this.#makeAgent(doors, metrics, faultFile.faults);
-      await this.#serve(agent);
+      this.#agent = agent;
+      agent.onState((state) => this.#entered(state));
+      if (this.#broken !== undefined) {
+        void agent.giveUp(this.#broken);
+      } else if (this.#stopping) {
+        void agent.stop();
+      }
+      await agent.start();
+      return agent;
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+  }
+
+  #entered(state: AgentState): void {
+    if (state === "serving" && this.#life.alive) {
+      this.#onServing();
+    }
+    this.#onProgress(state);
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#session?.close();
     } finally {
-      await faultFile.close();
+      await this.#faultFile?.close();
     }
   }
 
@@ -169,33 +202,17 @@ export class HostLife implements LiveHost {
       ...(serviceVersion === undefined ? {} : { serviceVersion }),
     });
   }
+}
 
-  async #serve(agent: Agent): Promise<void> {
-    this.#agent = agent;
-    const ended = new Promise<void>((resolve) => {
-      agent.onState((state) => {
-        if (state === "serving" && this.#life.alive) {
-          this.#onServing();
-        }
-        this.#onProgress(state);
-        if (state === "stopped" || state === "failed") {
-          resolve();
-        }
-      });
-    });
-    if (this.#broken !== undefined) {
-      void agent.giveUp(this.#broken);
-    } else if (this.#stopping) {
-      void agent.stop();
-    }
-    try {
-      await agent.start();
-      await ended;
-    } finally {
-      await this.#session?.close();
-    }
-    if (agent.failure !== null) {
-      throw agent.failure;
-    }
-  }
+/** Resolves when the agent has ended, as asked or not. */
+function ended(agent: Agent): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (state: AgentState) => {
+      if (state === "stopped" || state === "failed") {
+        resolve();
+      }
+    };
+    agent.onState(look);
+    look(agent.state);
+  });
 }
