@@ -29,7 +29,7 @@ import { HostsReport } from "./hosts-report.js";
 import { type LoadedHosts, loadHosts } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
-import { startLogger } from "./start-logger.js";
+import { StartLogger } from "./start-logger.js";
 import { tellWarnings } from "./tell-warnings.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
@@ -160,7 +160,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
         starting = false;
         onServing();
       };
-      const logger = single ? runtime.logger : startLogger(runtime.logger, () => (starting ? warned : null));
+      const logger = single ? runtime.logger : new StartLogger(runtime.logger, () => (starting ? warned : null));
       return new HostLife(
         loaded.of(host),
         { ...shared, runtime: { ...runtime, logger } },

@@ -1,21 +1,48 @@
-import type { Logger } from "../../runtime/logger.js";
+import type { LogFields, Logger } from "../../runtime/logger.js";
+
+/** Hears of warnings of a host that starts; null: it has started. */
+export type Warned = () => ((message: string) => void) | null;
 
 /**
- * What an agent says while it starts is for who debugs it, where a thousand do so at once.
- * @param warned hears of warnings meanwhile, so that those of many hosts can be told together; null: it has started
+ * What an agent says while it starts is for who debugs it, where a thousand do so at once. Its warnings go to whom `warned` gives
+ * meanwhile, so that those of many hosts can be told together.
  */
-export function startLogger(logger: Logger, warned: () => ((message: string) => void) | null): Logger {
-  return {
-    trace: (message, fields) => logger.trace(message, fields),
-    debug: (message, fields) => logger.debug(message, fields),
-    info: (message, fields) => logger[warned() === null ? "info" : "debug"](message, fields),
-    warn: (message, fields) => {
-      const tell = warned();
-      tell?.(message);
-      logger[tell === null ? "warn" : "debug"](message, fields);
-    },
-    error: (message, fields) => logger.error(message, fields),
-    fatal: (message, fields) => logger.fatal(message, fields),
-    child: (fields) => startLogger(logger.child(fields), warned),
-  };
+export class StartLogger implements Logger {
+  readonly #logger: Logger;
+  readonly #warned: Warned;
+
+  constructor(logger: Logger, warned: Warned) {
+    this.#logger = logger;
+    this.#warned = warned;
+  }
+
+  trace(message: string, fields?: LogFields): void {
+    this.#logger.trace(message, fields);
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    this.#logger.debug(message, fields);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#logger[this.#warned() === null ? "info" : "debug"](message, fields);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    const tell = this.#warned();
+    tell?.(message);
+    this.#logger[tell === null ? "warn" : "debug"](message, fields);
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#logger.error(message, fields);
+  }
+
+  fatal(message: string, fields?: LogFields): void {
+    this.#logger.fatal(message, fields);
+  }
+
+  child(fields: LogFields): Logger {
+    return new StartLogger(this.#logger.child(fields), this.#warned);
+  }
 }
