@@ -2,7 +2,7 @@ import type { ControlledHost, HostAction, HostState } from "../../conductor/meth
 import type { HostController } from "../../conductor/port.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import type { Timers } from "../../runtime/timers.js";
-import { type HostStanding, type LiveHost, PooledHost } from "./pooled-host.js";
+import { type HostStanding, type LiveHost, PooledHost, type PooledHostOptions } from "./pooled-host.js";
 
 /**
  * Hosts that start at a time: with more, what each asks of the control plane would be answered too late for all, and what they have under
@@ -34,6 +34,7 @@ export class Hosts implements HostController {
   readonly #options: HostsOptions;
   readonly #hosts = new Map<string, PooledHost>();
   readonly #turns: TaskQueue;
+  readonly #each: PooledHostOptions;
   readonly #idle: Promise<void>;
   #becomeIdle: () => void = () => {};
   #stopping = false;
@@ -44,6 +45,16 @@ export class Hosts implements HostController {
   constructor(options: HostsOptions) {
     this.#options = options;
     this.#turns = new TaskQueue(options.starting ?? STARTING);
+    this.#each = {
+      live: options.live,
+      turn: (settled) => this.#turn(settled),
+      onState: (standing, before) => {
+        this.#count(before, -1);
+        this.#count(standing.state, 1);
+        options.onState(standing);
+        this.#look();
+      },
+    };
     this.#idle = new Promise((resolve) => {
       this.#becomeIdle = resolve;
     });
@@ -67,17 +78,7 @@ export class Hosts implements HostController {
   async add(names: readonly string[]): Promise<void> {
     const started = this.#stopping ? [] : names;
     for (const name of started.filter((each) => !this.#hosts.has(each))) {
-      const host = new PooledHost(name, {
-        live: (onServing) => this.#options.live(name, onServing),
-        turn: (settled) => this.#turn(settled),
-        onState: (standing, before) => {
-          this.#count(before, -1);
-          this.#count(standing.state, 1);
-          this.#options.onState(standing);
-          this.#look();
-        },
-      });
-      this.#hosts.set(name, host);
+      this.#hosts.set(name, new PooledHost(name, this.#each));
     }
     await Promise.all(started.map((name) => this.#hosts.get(name)?.start()));
   }

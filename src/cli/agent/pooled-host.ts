@@ -1,6 +1,7 @@
 import { AgentStopped } from "../../agent/life/agent.js";
 import { refusalOf } from "../../agent/startup/refusals.js";
 import type { ControlledHost, HostState } from "../../conductor/methods/session.js";
+import { SparseSet } from "../../runtime/sparse.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { exitCodeOf } from "../ui/report-failure.js";
 
@@ -22,27 +23,21 @@ export interface LiveHost {
   reset(): void;
 }
 
+/** The same for all hosts of a process. */
 export interface PooledHostOptions {
   /** Makes a life. @throws what the host's configuration lacks */
-  readonly live: (onServing: () => void) => LiveHost;
+  readonly live: (host: string, onServing: () => void) => LiveHost;
   /** Resolves when it may start. @param settled when it serves or has ended */
   readonly turn: (settled: Promise<void>) => Promise<void>;
   readonly onState: (standing: HostStanding, before: HostState) => void;
 }
 
-/** A life, and who waits for it. */
 interface Run {
   readonly life: LiveHost;
   /** Its turn has come. */
   begun: boolean;
-  /** It serves, or is over. */
-  readonly settled: Deferred;
-  readonly over: Deferred;
-}
-
-interface Deferred {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
+  /** It has served. */
+  served: boolean;
 }
 
 /** One host of a process, from one life to the next; never two at a time. */
@@ -51,8 +46,10 @@ export class PooledHost {
   readonly #options: PooledHostOptions;
   #run: Run | null = null;
   /** Waits until nothing of the lives before is under way. */
-  #rest: () => Promise<void> = async () => {};
+  #rest: () => Promise<void> = atRest;
   #standing: HostStanding;
+  /** Those who wait for the next change. */
+  readonly #waiting = new SparseSet<() => void>();
 
   constructor(host: string, options: PooledHostOptions) {
     this.#host = host;
@@ -72,12 +69,12 @@ export class PooledHost {
   /** Resolves when it serves, or has failed. One that drains is started when that is over. */
   async start(): Promise<void> {
     if (this.#standing.state === "stopping") {
-      await this.#run?.over.promise;
+      await this.#over(this.#run);
     }
     if (this.#run === null) {
       this.#begin();
     }
-    await this.#run?.settled.promise;
+    await this.#settled(this.#run);
   }
 
   /** SIGTERM's. Resolves when it has ended. */
@@ -92,7 +89,7 @@ export class PooledHost {
     } else {
       this.#end(run, "stopped", null);
     }
-    await run.over.promise;
+    await this.#over(run);
   }
 
   /** SIGKILL's. Resolves when others can know of it, and nothing of it is under way. */
@@ -111,28 +108,28 @@ export class PooledHost {
     this.#enter("starting");
     let life: LiveHost;
     try {
-      life = this.#options.live(() => {
+      life = this.#options.live(this.#host, () => {
         if (this.#run === run) {
+          run.served = true;
           this.#enter("serving");
-          run.settled.resolve();
         }
       });
     } catch (error) {
       this.#failed(error);
       return;
     }
-    const run: Run = { life, begun: false, settled: deferred(), over: deferred() };
+    const run: Run = { life, begun: false, served: false };
     this.#run = run;
-    void this.#live(run, this.#rest);
+    void this.#live(run);
   }
 
   /** Never rejects. */
-  async #live(run: Run, rest: () => Promise<void>): Promise<void> {
+  async #live(run: Run): Promise<void> {
     try {
-      await this.#options.turn(run.settled.promise);
-      await rest();
+      await this.#options.turn(this.#settled(run));
+      await this.#rest();
       if (this.#run === run) {
-        this.#rest = async () => {};
+        this.#rest = atRest;
         run.begun = true;
         await run.life.run();
         this.#end(run, "stopped", null);
@@ -143,21 +140,20 @@ export class PooledHost {
   }
 
   #end(run: Run, state: HostState, error: unknown): void {
-    if (this.#run === run) {
-      this.#run = null;
-      const rest = this.#rest;
-      this.#rest = async () => {
-        await rest();
-        await run.life.kill();
-      };
-      if (state === "failed" && !(error instanceof AgentStopped)) {
-        this.#failed(error);
-      } else {
-        this.#enter(state === "failed" ? "stopped" : state, { exitCode: state === "killed" ? null : ExitCode.ok });
-      }
+    if (this.#run !== run) {
+      return;
     }
-    run.settled.resolve();
-    run.over.resolve();
+    this.#run = null;
+    const rest = this.#rest;
+    this.#rest = async () => {
+      await rest();
+      await run.life.kill();
+    };
+    if (state === "failed" && !(error instanceof AgentStopped)) {
+      this.#failed(error);
+    } else {
+      this.#enter(state === "failed" ? "stopped" : state, { exitCode: state === "killed" ? null : ExitCode.ok });
+    }
   }
 
   #failed(error: unknown): void {
@@ -170,13 +166,32 @@ export class PooledHost {
     const before = this.#standing.state;
     this.#standing = { host: this.#host, state, detail: "", exitCode: null, error: null, ...more };
     this.#options.onState(this.#standing, before);
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const look of waiting) {
+      look();
+    }
+  }
+
+  /** Resolves when that run is over. */
+  async #over(run: Run | null): Promise<void> {
+    while (run !== null && this.#run === run) {
+      await this.#change();
+    }
+  }
+
+  /** Resolves when that run serves, or is over. */
+  async #settled(run: Run | null): Promise<void> {
+    while (run !== null && this.#run === run && !run.served) {
+      await this.#change();
+    }
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.add(resolve);
+    });
   }
 }
 
-function deferred(): Deferred {
-  let resolve: () => void = () => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
+async function atRest(): Promise<void> {}

@@ -6,7 +6,7 @@ function begin(kill: () => Promise<void>) {
   const lives: { serve: () => void; end: (error?: Error) => void }[] = [];
   const states: string[] = [];
   const host = new PooledHost("n1", {
-    live: (onServing) => ({
+    live: (_host, onServing) => ({
       run: () =>
         new Promise((resolve, reject) => {
           lives.push({ serve: onServing, end: (error) => (error === undefined ? resolve() : reject(error)) });
