@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
 
 /** Spacing in seconds of tasks whose option is 0 or unset (spec 4.10). */
@@ -47,64 +47,63 @@ function spacingOf<S>(task: PeriodicTask<S>, subject: S): number | null {
 /** Runs tasks one after the other, each in its spacing; an error in one is logged and stops nothing. */
 export class PeriodicLoop<S> {
   readonly #options: PeriodicLoopOptions<S>;
+  /** When each task is due, on the monotonic clock. */
+  #due: number[] = [];
   #stopped = false;
-  #wake: () => void = () => {};
-  #running: Promise<void> = Promise.resolve();
+  #cancel: CancelTimer = () => {};
+  /** The round that runs, or ran last. */
+  #round: Promise<void> | null = null;
 
   constructor(options: PeriodicLoopOptions<S>) {
     this.#options = options;
   }
 
   start(): void {
-    this.#running = this.#loop();
+    const { tasks, subject } = this.#options;
+    const start = this.#firstRound();
+    this.#due = tasks.map((task) => {
+      const spacing = spacingOf(task, subject);
+      return spacing === null ? Number.POSITIVE_INFINITY : task.immediate?.(subject) ? start : start + spacing;
+    });
+    this.#wait();
   }
 
   /** No task is started any more; resolves when the one that runs has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake();
-    await this.#running;
+    this.#cancel();
+    await this.#round;
   }
 
-  async #loop(): Promise<void> {
-    const { clock, tasks, subject } = this.#options;
-    const start = this.#firstRound();
-    const due = tasks.map((task) => {
-      const spacing = spacingOf(task, subject);
-      return spacing === null ? Number.POSITIVE_INFINITY : task.immediate?.(subject) ? start : start + spacing;
-    });
-    for (let next = Math.min(...due); next < Number.POSITIVE_INFINITY; next = Math.min(...due)) {
-      await this.#sleepUntil(next);
-      for (const [index, task] of tasks.entries()) {
-        if (this.#stopped) {
-          return;
-        }
-        if ((due[index] ?? 0) <= clock.monotonic()) {
-          due[index] = await this.#run(task, due[index] ?? 0);
-        }
+  /** Nothing is kept meanwhile but the timer: thousands of hosts of a process wait most of the time. */
+  #wait(): void {
+    const { timers, clock } = this.#options;
+    const next = Math.min(...this.#due);
+    if (!this.#stopped && next < Number.POSITIVE_INFINITY) {
+      this.#cancel = timers.after(Math.max(0, next - clock.monotonic()), () => {
+        this.#round = this.#runDue();
+      });
+    }
+  }
+
+  async #runDue(): Promise<void> {
+    const { clock, tasks } = this.#options;
+    for (const [index, task] of tasks.entries()) {
+      if (this.#stopped) {
+        return;
+      }
+      const due = this.#due[index] ?? 0;
+      if (due <= clock.monotonic()) {
+        this.#due[index] = await this.#run(task, due);
       }
     }
+    this.#wait();
   }
 
   #firstRound(): number {
     const { clock, random, fuzzyDelay } = this.#options;
     const now = clock.monotonic();
     return fuzzyDelay > 0 ? beat(now, now + random.integer(0, fuzzyDelay * 1000)) : now;
-  }
-
-  /** Ends when the loop is stopped, too. */
-  async #sleepUntil(due: number): Promise<void> {
-    const { timers, clock } = this.#options;
-    if (this.#stopped) {
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      const cancel = timers.after(Math.max(0, due - clock.monotonic()), resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 
   /** @returns when it is due again. */
