@@ -29,7 +29,7 @@ export interface DomainWatcherDoors {
  * acts within {@link own}, and emits no event for that.
  */
 export class DomainWatcher {
-  readonly #folders: readonly string[];
+  readonly #folder: HypervisorFolder;
   readonly #store: DomainStore;
   readonly #doors: DomainWatcherDoors;
   readonly #stopDelay: number;
@@ -46,12 +46,13 @@ export class DomainWatcher {
   #wanted: ReadonlySet<string> | "all" | undefined;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
-  /** Tell whether a folder has changed since the last look, one for each of {@link #folders}. */
-  readonly #stamps = [new Stamp(), new Stamp()];
+  /** Tell whether a folder has changed since the last look. */
+  readonly #stateStamp = new Stamp();
+  readonly #domainStamp = new Stamp();
 
   /** @param stopDelay milliseconds that news of a stop is held back. */
   constructor(folder: HypervisorFolder, store: DomainStore, stopDelay: number, doors: DomainWatcherDoors) {
-    this.#folders = [folder.states, folder.domains];
+    this.#folder = folder;
     this.#store = store;
     this.#stopDelay = stopDelay;
     this.#doors = doors;
@@ -66,7 +67,8 @@ export class DomainWatcher {
     }
     this.#stopped = false;
     const look = (names?: readonly string[]) => this.look(names);
-    this.#unwatch = this.#folders.map((path) => this.#doors.files.watch(path, look));
+    const { states, domains } = this.#folder;
+    this.#unwatch = [states, domains].map((path) => this.#doors.files.watch(path, look));
   }
 
   stop(): void {
@@ -89,10 +91,12 @@ export class DomainWatcher {
 
   /** Whether the folders may have changed since they were last asked for. */
   async #isStampedAnew(): Promise<boolean> {
-    const unchanged = await Promise.all(
-      this.#folders.map((path, index) => this.#stamps[index]?.isUnchanged(path, this.#doors)),
-    );
-    return !unchanged.every((each) => each === true);
+    const { states, domains } = this.#folder;
+    const unchanged = await Promise.all([
+      this.#stateStamp.isUnchanged(states, this.#doors),
+      this.#domainStamp.isUnchanged(domains, this.#doors),
+    ]);
+    return unchanged.includes(false);
   }
 
   /** Looks for news soon. @param names of files that changed; left out: all guests are looked at */

@@ -101,8 +101,10 @@ export class FakeLibvirtDriver implements VirtDriver {
     this.#folder = new HypervisorFolder(folderOfConnection(config.connectionUri));
     this.#node = new OwnNode(this.#folder, config, context);
     this.#fence = new Fence(this.#folder, context);
-    this.#store = new DomainStore(this.#folder, { ...context, files: this.#fence.guests });
-    this.#files = new InstanceFiles(config.instancesPath ?? this.#folder.instances, this.#fence.disks);
+    const { clock, logger } = context;
+    this.#store = new DomainStore(this.#folder, { files: this.#fence.guests, clock, logger });
+    const place = config.instancesPath === null ? this.#folder : { instances: config.instancesPath };
+    this.#files = new InstanceFiles(place, this.#fence.disks);
     this.#watcher = new DomainWatcher(this.#folder, this.#store, config.stopEventDelay * 1000, context);
     this.#devices = new DeviceAssigner(devices);
     const parts: HypervisorParts = {
@@ -114,7 +116,7 @@ export class FakeLibvirtDriver implements VirtDriver {
       watcher: this.#watcher,
       devices: this.#devices,
       fence: this.#fence,
-      console: new ConsoleLog(this.#files, { ...context, files: this.#fence.disks }),
+      console: new ConsoleLog(this.#files, { files: this.#fence.disks, clock, logger }),
     };
     this.#guests = new Guests(parts);
     this.#coldMoves = new ColdMoves(parts, this.#guests);
@@ -129,7 +131,7 @@ export class FakeLibvirtDriver implements VirtDriver {
       devices,
       dedicatedCpus: dedicated,
       random: context.random,
-      assigned: async (uuid) => (await this.#store.get(uuid))?.devices ?? [],
+      store: this.#store,
     });
   }
 

@@ -29,12 +29,8 @@ export class Fence {
     this.#host = host;
     this.#files = files;
     this.#random = random;
-    const look = () => this.#look();
-    this.disks = new FencedFiles(files, look);
-    this.guests = new FencedGuests(files, look, {
-      put: (path, text, options) => this.#put(path, text, options),
-      take: (path) => this.#take(path),
-    });
+    this.disks = new FencedFiles(files, this);
+    this.guests = new FencedGuests(files, this);
   }
 
   /** From now on agents with a smaller epoch do nothing more. @throws {HostEpochOutdated} there is one with a greater. */
@@ -80,8 +76,8 @@ export class Fence {
     return join(this.#folder, String(this.#epoch));
   }
 
-  /** @throws {HostEpochOutdated} */
-  async #look(): Promise<void> {
+  /** Passes while no other agent has the host. @throws {HostEpochOutdated} */
+  async look(): Promise<void> {
     if (this.#epoch !== undefined && !(await this.#files.stat(this.#own))) {
       await this.#refuse();
     }
@@ -105,7 +101,8 @@ export class Fence {
     );
   }
 
-  async #put(path: string, text: string, options?: WriteOptions): Promise<void> {
+  /** Writes a file that appears only if the epoch has not passed by then. @throws {HostEpochOutdated} */
+  async put(path: string, text: string, options?: WriteOptions): Promise<void> {
     if (this.#epoch === undefined) {
       return this.#files.write(path, text, options);
     }
@@ -128,12 +125,13 @@ export class Fence {
       return;
     }
     // The first file of its kind: its folder is made.
-    await this.#look();
+    await this.look();
     await this.#files.makeFolder(dirname(path));
     await this.#files.rename(waiting, path);
   }
 
-  async #take(path: string): Promise<void> {
+  /** Removes a file, which vanishes only if the epoch has not passed by then. @throws {HostEpochOutdated} */
+  async take(path: string): Promise<void> {
     if (this.#epoch === undefined) {
       return this.#files.remove(path);
     }
@@ -142,7 +140,7 @@ export class Fence {
       return this.#files.remove(taken);
     }
     // Else there is nothing to be removed.
-    await this.#look();
+    await this.look();
   }
 
   /** False: one of the two folders, or the file, is not there. */
@@ -159,14 +157,14 @@ export class Fence {
   }
 }
 
-/** Files of which nothing is changed before `look` has let it pass. */
+/** Files of which nothing is changed before the fence has let it pass. */
 class FencedFiles implements Files {
   readonly #files: Files;
-  readonly #look: () => Promise<void>;
+  readonly #fence: Pick<Fence, "look">;
 
-  constructor(files: Files, look: () => Promise<void>) {
+  constructor(files: Files, fence: Pick<Fence, "look">) {
     this.#files = files;
-    this.#look = look;
+    this.#fence = fence;
   }
 
   read(path: string) {
@@ -194,57 +192,52 @@ class FencedFiles implements Files {
   }
 
   async write(path: string, text: string, options?: WriteOptions) {
-    await this.#look();
+    await this.#fence.look();
     await this.#files.write(path, text, options);
   }
 
   async writeBytes(...written: Parameters<Files["writeBytes"]>) {
-    await this.#look();
+    await this.#fence.look();
     return this.#files.writeBytes(...written);
   }
 
   async remove(path: string) {
-    await this.#look();
+    await this.#fence.look();
     await this.#files.remove(path);
   }
 
   async create(path: string, text: string) {
-    await this.#look();
+    await this.#fence.look();
     await this.#files.create(path, text);
   }
 
   async append(path: string, text: string) {
-    await this.#look();
+    await this.#fence.look();
     await this.#files.append(path, text);
   }
 
   async truncate(path: string, bytes: number) {
-    await this.#look();
+    await this.#fence.look();
     await this.#files.truncate(path, bytes);
   }
 
   async rename(from: string, to: string) {
-    await this.#look();
+    await this.#fence.look();
     await this.#files.rename(from, to);
   }
 
   async makeFolder(path: string) {
-    await this.#look();
+    await this.#fence.look();
     await this.#files.makeFolder(path);
   }
 }
 
-interface GuestFence {
-  put(path: string, text: string, options?: WriteOptions): Promise<void>;
-  take(path: string): Promise<void>;
-}
-
 /** What is written and removed goes by the fence itself. */
 class FencedGuests extends FencedFiles {
-  readonly #fence: GuestFence;
+  readonly #fence: Pick<Fence, "put" | "take">;
 
-  constructor(files: Files, look: () => Promise<void>, fence: GuestFence) {
-    super(files, look);
+  constructor(files: Files, fence: Pick<Fence, "look" | "put" | "take">) {
+    super(files, fence);
     this.#fence = fence;
   }
 

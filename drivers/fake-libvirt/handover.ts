@@ -122,7 +122,7 @@ export class Handover {
     if (instancesPath === this.#parts.files.root) {
       return;
     }
-    await new InstanceFiles(instancesPath, this.#parts.fence.disks).remove(this.#uuid);
+    await new InstanceFiles({ instances: instancesPath }, this.#parts.fence.disks).remove(this.#uuid);
   }
 }
 

@@ -22,20 +22,21 @@ export interface WantedDisk {
 
 /** Instance directories: `<instances_path>/<uuid>/disk`. May be shared with other hosts. */
 export class InstanceFiles {
-  readonly #root: string;
+  readonly #place: { readonly instances: string };
   readonly #files: Files;
 
-  constructor(root: string, files: Files) {
-    this.#root = root;
+  /** @param place names the folder of all of them: a hypervisor's own, or another */
+  constructor(place: { readonly instances: string }, files: Files) {
+    this.#place = place;
     this.#files = files;
   }
 
   get root(): string {
-    return this.#root;
+    return this.#place.instances;
   }
 
   folder(uuid: string): string {
-    return join(this.#root, uuid);
+    return join(this.root, uuid);
   }
 
   disk(uuid: string, name: string): string {
@@ -99,7 +100,7 @@ export class InstanceFiles {
    * success: what lies beside is not this agent's.
    */
   async setAside(uuid: string): Promise<void> {
-    const aside = asideOf(this.#root, uuid);
+    const aside = asideOf(this.root, uuid);
     if (!(await this.exists(uuid)) || (await this.#files.stat(aside))) {
       return;
     }
@@ -121,7 +122,7 @@ export class InstanceFiles {
 
   /** Undoes {@link setAside}, dropping what was made since; nothing set aside is success. */
   async bringBack(uuid: string): Promise<void> {
-    const aside = asideOf(this.#root, uuid);
+    const aside = asideOf(this.root, uuid);
     if (!(await this.#files.stat(aside))) {
       return;
     }
@@ -130,7 +131,7 @@ export class InstanceFiles {
   }
 
   async removeAside(uuid: string): Promise<void> {
-    await this.#files.remove(asideOf(this.#root, uuid));
+    await this.#files.remove(asideOf(this.root, uuid));
   }
 
   /** What was set aside too. True: nothing is left. */
@@ -153,17 +154,17 @@ export class InstanceFiles {
   /** Like {@link makeToken}, for instances that are not here yet. */
   async makeRootToken(random: Random): Promise<string> {
     const name = `${TOKEN_PREFIX}${random.hex(8)}`;
-    await this.#files.create(join(this.#root, name), "");
+    await this.#files.create(join(this.root, name), "");
     return name;
   }
 
   async seesRootToken(name: unknown): Promise<boolean> {
-    return isName(name) && (await this.#files.stat(join(this.#root, name))) !== undefined;
+    return isName(name) && (await this.#files.stat(join(this.root, name))) !== undefined;
   }
 
   async removeRootToken(name: unknown): Promise<void> {
     if (isName(name)) {
-      await this.#files.remove(join(this.#root, name));
+      await this.#files.remove(join(this.root, name));
     }
   }
 

@@ -11,6 +11,7 @@ import {
 import type { FakeLibvirtConfig } from "./config.js";
 import { type CpuModel, cpuTraits, OWNED_CPU_TRAITS } from "./cpu-models.js";
 import type { AssignedDevice } from "./domain.js";
+import type { DomainStore } from "./domain-store.js";
 import { devicePrefix, deviceProviderName, type HostDevice } from "./host-devices.js";
 
 export interface TreeEditorParts {
@@ -21,8 +22,8 @@ export interface TreeEditorParts {
   /** Number of host CPUs for pinned guests. */
   readonly dedicatedCpus: number;
   readonly random: Random;
-  /** Devices that the guest has. */
-  readonly assigned: (uuid: string) => Promise<readonly AssignedDevice[]>;
+  /** Says which devices a guest has. */
+  readonly store: Pick<DomainStore, "get">;
 }
 
 /** The duties of spec 8.7 for one node. */
@@ -109,7 +110,8 @@ export class ProviderTreeEditor {
     for (const [consumer, held] of allocations) {
       const wanted = Object.entries(held.get(root) ?? {}).filter(([name]) => classes.has(name));
       if (wanted.length > 0) {
-        movers.push({ consumer, held, wanted, assigned: await this.#parts.assigned(consumer) });
+        const assigned = (await this.#parts.store.get(consumer))?.devices ?? [];
+        movers.push({ consumer, held, wanted, assigned });
       }
     }
     const free = new Map(this.#parts.devices.map((device) => [device.address, device.parts]));
