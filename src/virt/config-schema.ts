@@ -61,17 +61,23 @@ export function compileDriverConfig<const S extends DriverConfigSchema>(
   schema: S,
   given: Readonly<Record<string, unknown>>,
 ): DriverConfig<S> {
-  return Object.freeze(
-    Object.fromEntries(
-      namesOf(schema).map(([name, camel, option]) => {
-        const value = given[camel] ?? given[name];
-        return [
-          camel,
-          value === undefined || value === null ? option.default : compile(schema.section, name, option, value),
-        ];
-      }),
-    ),
-  ) as DriverConfig<S>;
+  const compiled = Object.fromEntries(
+    namesOf(schema).map(([name, camel, option]) => {
+      const value = given[camel] ?? given[name];
+      return [
+        camel,
+        value === undefined || value === null ? option.default : compile(schema.section, name, option, value),
+      ];
+    }),
+  );
+  // What the agent has compiled by the same schema is not kept twice.
+  return (isSame(compiled, given) ? given : Object.freeze(compiled)) as DriverConfig<S>;
+}
+
+function isSame(compiled: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): boolean {
+  const names = Object.keys(compiled);
+  const equal = Object.keys(given).length === names.length && names.every((name) => compiled[name] === given[name]);
+  return equal && Object.isFrozen(given);
 }
 
 /** Kept: a process compiles the options of a driver for each of its hosts. */
@@ -130,7 +136,7 @@ function compile(section: string, name: string, option: DriverOption, value: unk
       if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) {
         return fail("a list of texts");
       }
-      return items.filter((item) => item !== "");
+      return items.includes("") ? items.filter((item) => item !== "") : items;
     }
     default: {
       // Nobody checks the types of a driver in plain JavaScript.
