@@ -1,6 +1,5 @@
 import type { HostSession } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
-import { driverFaults } from "../../faults/driver-faults.js";
 import type { ChangingFaults } from "../../faults/faults.js";
 import { imageAccess } from "../../placement/access/image-access.js";
 import type { SharedAccess } from "../../placement/access/shared-access.js";
@@ -8,7 +7,6 @@ import type { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";
 import type { DriverDefinition } from "../../virt/driver.js";
-import { DRIVER_METHODS } from "../../virt/driver-methods.js";
 import type { AgentContext, AgentView } from "../context.js";
 import { GlanceClient } from "../images/glance-client.js";
 import { meteredTracker } from "../metrics/metered-tracker.js";
@@ -22,7 +20,7 @@ import { IdentityFile } from "../startup/identity-file.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { createResourceTracker } from "../tracker/resource-tracker.js";
 import { driverContext } from "./driver-context.js";
-import { requireHostLease } from "./host-lease.js";
+import { DriverRules } from "./driver-rules.js";
 
 export interface ViewOptions {
   /** `--host` */
@@ -58,6 +56,7 @@ export interface ServiceFactories {
 export async function createView(options: ViewOptions): Promise<AgentView> {
   const { host, config, runtime, session, placement } = options;
   const logger = runtime.logger.child({ host });
+  const doors = { ...runtime, logger };
   const identity = new IdentityFile({
     files: runtime.files,
     random: runtime.random,
@@ -72,12 +71,6 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     driver: { name: options.driver.name, computeDriver: config.defaults.computeDriver },
   });
   const localNodeUuid = () => identity.localNodeUuid();
-  const permit =
-    options.permit ??
-    (async (purpose: string) => {
-      await session.leaseSettled();
-      requireHostLease({ host, conductor: session }, purpose);
-    });
   const images = new GlanceClient({
     transfers: runtime.transfers,
     timers: runtime.timers,
@@ -93,30 +86,18 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
       host,
       config,
       driverConfig: options.driverConfig,
-      runtime: { ...runtime, logger },
+      runtime: doors,
       conductor: session,
       images,
       localNodeUuid,
       ports,
     }),
-    {
-      permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
-      epoch: () => session.leaseEpoch,
-      timeouts: { initHost: config.computeAgent.driverInitTimeout * 1000 },
-      createTimeout: config.computeAgent.driverCreateTimeout * 1000,
-      observe: (method, ...call) => {
-        options.metrics?.driverCall(method, ...call);
-        if (DRIVER_METHODS[method].changesGuests) {
-          session.guestsChanged?.();
-        }
-      },
-      ...(options.faults ? { point: driverFaults(options.faults) } : {}),
-    },
+    new DriverRules(options),
   );
   return {
     host,
     config,
-    runtime: { ...runtime, logger },
+    runtime: doors,
     conductor: session,
     driver,
     placement,

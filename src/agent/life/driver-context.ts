@@ -6,7 +6,7 @@ import type { HostDoors } from "../../virt/context.js";
 import type { ImageService } from "../../virt/images.js";
 import type { HostPorts } from "../network/host-ports.js";
 import { inventoryOptions } from "../tracker/options.js";
-import { virtApi } from "./virt-api.js";
+import { ConductorVirtApi } from "./virt-api.js";
 
 /** The doors and options that a driver is given. */
 export function driverContext(options: {
@@ -36,7 +36,7 @@ export function driverContext(options: {
     config: driverConfig,
     inventory: inventoryOptions(defaults),
     workarounds: config.workarounds,
-    virtApi: virtApi({
+    virtApi: new ConductorVirtApi({
       host,
       conductor,
       ports,

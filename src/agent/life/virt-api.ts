@@ -1,34 +1,48 @@
 import { isUp } from "../../conductor/liveness.js";
 import type { Conductor } from "../../conductor/port.js";
 import type { Clock } from "../../runtime/clock.js";
+import type { CallOptions } from "../../virt/types.js";
 import type { VirtApi } from "../../virt/virt-api.js";
 import type { HostPorts } from "../network/host-ports.js";
 
-/** What the driver of a host may ask, answered by the conductor. `serviceDownTime` in milliseconds. */
-export function virtApi(options: {
+export interface ConductorVirtApiOptions {
   readonly host: string;
   readonly conductor: Conductor;
   readonly clock: Clock;
+  /** Milliseconds. */
   readonly serviceDownTime: number;
   readonly ports: Pick<HostPorts, "plug">;
-}): VirtApi {
-  const { host, conductor, clock, serviceDownTime, ports } = options;
-  return {
-    instanceUuidsOfHost: async (given = {}) => {
-      const instances = await conductor.call("instances_by_host", { host }, given);
-      return instances.map(({ uuid }) => uuid);
-    },
-    liveHosts: async (hypervisorType, given = {}) => {
-      const services = await conductor.call("services_by_hypervisor_type", { hypervisorType }, given);
-      const now = clock.now();
-      return services
-        .filter((service) => !service.disabled && isUp(service, { now, serviceDownTime }))
-        .map((service) => service.host);
-    },
-    waitForVifs: (uuid, network, plug, given) => ports.plug(uuid, network, plug, given),
-    instanceStates: async (uuid, given = {}) => {
-      const instance = await conductor.call("instance_get", { uuid }, given);
-      return instance ? { vmState: instance.vmState, taskState: instance.taskState } : null;
-    },
-  };
+}
+
+/** What the driver of a host may ask, answered by the conductor. */
+export class ConductorVirtApi implements VirtApi {
+  readonly #options: ConductorVirtApiOptions;
+
+  constructor(options: ConductorVirtApiOptions) {
+    this.#options = options;
+  }
+
+  async instanceUuidsOfHost(given: CallOptions = {}) {
+    const { conductor, host } = this.#options;
+    const instances = await conductor.call("instances_by_host", { host }, given);
+    return instances.map(({ uuid }) => uuid);
+  }
+
+  async liveHosts(hypervisorType: string, given: CallOptions = {}) {
+    const { conductor, clock, serviceDownTime } = this.#options;
+    const services = await conductor.call("services_by_hypervisor_type", { hypervisorType }, given);
+    const now = clock.now();
+    return services
+      .filter((service) => !service.disabled && isUp(service, { now, serviceDownTime }))
+      .map((service) => service.host);
+  }
+
+  waitForVifs(...waiting: Parameters<VirtApi["waitForVifs"]>) {
+    return this.#options.ports.plug(...waiting);
+  }
+
+  async instanceStates(uuid: string, given: CallOptions = {}) {
+    const instance = await this.#options.conductor.call("instance_get", { uuid }, given);
+    return instance ? { vmState: instance.vmState, taskState: instance.taskState } : null;
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { virtApi } from "../../../src/agent/life/virt-api.js";
+import { ConductorVirtApi } from "../../../src/agent/life/virt-api.js";
 import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../fixtures/empty-store.js";
 import { StoreSession } from "../../fixtures/tracker-session.js";
@@ -44,7 +44,7 @@ test("8.6 live hosts are those of enabled services that are up and have a node o
   store.services.update(host("fenced", "ironic").id, { forcedDown: true });
   store.services.update(host("disabled", "ironic").id, { disabled: true });
   store.services.create({ host: "no-node", binary: "nova-compute", topic: "compute", version: 73 });
-  const api = virtApi({
+  const api = new ConductorVirtApi({
     host: "ironic-a",
     conductor: new StoreSession("ironic-a", store, {}),
     ports: { plug: async () => {} },
