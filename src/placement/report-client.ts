@@ -89,11 +89,11 @@ export class ReportClient {
     this.#logger = logger;
     this.#client = {
       http: new PlacementHttp({
-        ...options,
         clock,
         access: new WatchedAccess(access, () => this.clearProviderCache()),
         userAgent: config.userAgent ?? "nova-compute",
         ...(config.timeout === undefined ? {} : { timeout: config.timeout }),
+        ...options,
       }),
       cache: new ProviderCache(clock, config.associationRefresh ?? 300),
       known: known ?? new KnownNames(),

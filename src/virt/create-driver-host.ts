@@ -20,7 +20,7 @@ export async function createDriverHost(
   let driver: VirtDriver;
   try {
     const { images: _lent, ports: _ports, ...doors } = context;
-    const full: DriverContext = { ...doors, ownDoor: asIs, emitEvent: events.emit };
+    const full: DriverContext = { ownDoor: asIs, emitEvent: events.emit, ...doors };
     driver = await withinLimit(name, context, options.createTimeout ?? CREATE_TIMEOUT, async () =>
       definition.create(Object.freeze(full)),
     );

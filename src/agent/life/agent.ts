@@ -163,7 +163,7 @@ export class Agent {
   }
 
   async #createServices(): Promise<AgentServices> {
-    this.#services = await createServices({ ...this.#options, metrics: this.#options.metrics ?? NO_METRICS });
+    this.#services = await createServices({ metrics: NO_METRICS, ...this.#options });
     return this.#services;
   }
 

@@ -6,7 +6,6 @@ import type { HostReservation } from "./usage.js";
 /** What the tracker reads of nova.conf. */
 export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): TrackerOptions {
   return {
-    ...inventoryOptions(defaults),
     imageTypeExcludeList: compute.imageTypeExcludeList,
     providerConfigLocation: compute.providerConfigLocation,
     consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,
@@ -17,6 +16,7 @@ export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): 
     noNodeUndelete: workarounds.upstreamQuirks.has("no-node-undelete"),
     keepLeftMoves: workarounds.upstreamQuirks.has("keep-moves-of-deleted"),
     ignoreErroredEvacuations: workarounds.upstreamQuirks.has("ignore-evacuations-in-error"),
+    ...inventoryOptions(defaults),
   };
 }
 

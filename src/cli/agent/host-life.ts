@@ -190,15 +190,15 @@ export class HostLife implements LiveHost {
       return driver.create(context);
     };
     return new Agent({
-      ...this.#options,
       host: this.host,
       runtime,
       session,
-      driver: { ...driver, create },
       placement: reportClient(config, runtime, session, metrics, known),
       sharedImages: known.images,
       metrics,
       faults,
+      ...this.#options,
+      driver: { ...driver, create },
       ...(serviceVersion === undefined ? {} : { serviceVersion }),
     });
   }
