@@ -23,9 +23,8 @@ const EMPTY_RECORD = Object.freeze({});
  * Copies share their records until one of them changes, so a copy costs a reference a provider.
  */
 export class ProviderTree {
+  /** By uuid, and by name: no name is another provider's uuid. One map, since each host of a process keeps two of these trees. */
   readonly #nodes = new Map<string, Node>();
-  readonly #uuids = new Map<string, string>();
-  readonly #roots = new Set<string>();
 
   /** @throws {ProviderExists} */
   newRoot(name: string, uuid: string, generation: number | null = null): void {
@@ -40,7 +39,7 @@ export class ProviderTree {
   newChild(name: string, parent: string, uuid: string, generation: number | null = null): void {
     const above = this.#find(parent);
     this.#insert(name, uuid, above.uuid, above.rootUuid, generation);
-    this.#nodes.set(above.uuid, { ...above, children: [...above.children, uuid] });
+    this.#adopt({ ...above, children: [...above.children, uuid] });
   }
 
   /** Removes a provider and everything below it. @throws {NoSuchProvider} */
@@ -49,18 +48,17 @@ export class ProviderTree {
     for (const uuid of this.#below(gone.uuid)) {
       const node = this.#find(uuid);
       this.#nodes.delete(uuid);
-      this.#uuids.delete(node.name);
+      this.#nodes.delete(node.name);
     }
-    this.#roots.delete(gone.uuid);
     const parent = gone.parentUuid === null ? undefined : this.#nodes.get(gone.parentUuid);
     if (parent) {
-      this.#nodes.set(parent.uuid, { ...parent, children: parent.children.filter((uuid) => uuid !== gone.uuid) });
+      this.#adopt({ ...parent, children: parent.children.filter((uuid) => uuid !== gone.uuid) });
     }
   }
 
   /** By name or uuid, as in all of these. */
   exists(provider: string): boolean {
-    return this.#nodes.has(provider) || this.#uuids.has(provider);
+    return this.#nodes.has(provider);
   }
 
   /** Name, uuids, inventory, traits and aggregates, as they are now. @throws {NoSuchProvider} */
@@ -70,11 +68,13 @@ export class ProviderTree {
 
   /** As {@link data}; undefined when it is not here. */
   find(provider: string): ProviderData | undefined {
-    return this.#nodes.get(provider) ?? this.#nodes.get(this.#uuids.get(provider) ?? "");
+    return this.#nodes.get(provider);
   }
 
   get roots(): readonly string[] {
-    return [...this.#roots];
+    return [...this.#nodes]
+      .filter(([key, { uuid, parentUuid }]) => key === uuid && parentUuid === null)
+      .map(([uuid]) => uuid);
   }
 
   /** Uuids of the provider and all below it, or of all trees, parents before their children. @throws {NoSuchProvider} */
@@ -82,7 +82,7 @@ export class ProviderTree {
     if (provider !== undefined) {
       return this.#below(this.#find(provider).uuid);
     }
-    return [...this.#roots].flatMap((root) => this.#below(root));
+    return this.roots.flatMap((root) => this.#below(root));
   }
 
   /** As {@link providerUuids}, children before their parents. */
@@ -198,9 +198,9 @@ export class ProviderTree {
     }
     for (const { uuid, name, parentUuid, generation } of parentsFirst(listed)) {
       // A name that a provider outside of these trees had is this one's now: Placement never has it twice.
-      const namesake = this.#uuids.get(name);
-      if (namesake !== undefined) {
-        this.remove(namesake);
+      const namesake = this.#nodes.get(name);
+      if (namesake?.name === name) {
+        this.remove(namesake.uuid);
       }
       if (parentUuid === null) {
         this.newRoot(name, uuid, generation);
@@ -220,7 +220,6 @@ export class ProviderTree {
     const copy = new ProviderTree();
     for (const provider of providers) {
       const { rootUuid } = this.#find(provider);
-      copy.#roots.add(rootUuid);
       for (const uuid of this.#below(rootUuid)) {
         copy.#adopt(this.#find(uuid));
       }
@@ -231,9 +230,6 @@ export class ProviderTree {
   /** A copy of all trees. */
   copy(): ProviderTree {
     const copy = new ProviderTree();
-    for (const root of this.#roots) {
-      copy.#roots.add(root);
-    }
     for (const node of this.#nodes.values()) {
       copy.#adopt(node);
     }
@@ -242,11 +238,11 @@ export class ProviderTree {
 
   #adopt(node: Node): void {
     this.#nodes.set(node.uuid, node);
-    this.#uuids.set(node.name, node.uuid);
+    this.#nodes.set(node.name, node);
   }
 
   #find(provider: string): Node {
-    const node = this.#nodes.get(provider) ?? this.#nodes.get(this.#uuids.get(provider) ?? "");
+    const node = this.#nodes.get(provider);
     if (!node) {
       throw new NoSuchProvider(provider);
     }
@@ -265,9 +261,6 @@ export class ProviderTree {
     const clash = this.find(uuid) ?? this.find(name);
     if (clash) {
       throw new ProviderExists(name, uuid, clash);
-    }
-    if (parentUuid === null) {
-      this.#roots.add(uuid);
     }
     this.#adopt({
       uuid,
@@ -298,7 +291,7 @@ export class ProviderTree {
         resources = node.resources,
         generation = node.generation,
       } = changes;
-      this.#nodes.set(node.uuid, { ...node, inventory, traits, aggregates, resources, generation });
+      this.#adopt({ ...node, inventory, traits, aggregates, resources, generation });
     }
   }
 }
