@@ -23,37 +23,42 @@ export class DriverRules implements DriverHostOptions {
   readonly timeouts: NonNullable<DriverCallOptions["timeouts"]>;
   readonly createTimeout: number;
   readonly point?: NonNullable<DriverCallOptions["point"]>;
-  readonly #options: DriverRulesOptions;
+  readonly #host: string;
+  readonly #session: HostSession;
+  readonly #permit: DriverRulesOptions["permit"];
+  readonly #metrics: AgentMetrics | undefined;
 
-  constructor(options: DriverRulesOptions) {
-    const { driverInitTimeout, driverCreateTimeout } = options.config.computeAgent;
-    this.#options = options;
+  constructor({ host, config, session, permit, metrics, faults }: DriverRulesOptions) {
+    const { driverInitTimeout, driverCreateTimeout } = config.computeAgent;
+    this.#host = host;
+    this.#session = session;
+    this.#permit = permit;
+    this.#metrics = metrics;
     this.timeouts = { initHost: driverInitTimeout * 1000 };
     this.createTimeout = driverCreateTimeout * 1000;
-    if (options.faults) {
-      this.point = driverFaults(options.faults);
+    if (faults) {
+      this.point = driverFaults(faults);
     }
   }
 
   async permit(method: DriverMethod, instance: string | undefined): Promise<void> {
-    const { host, session, permit } = this.#options;
     const purpose = instance ? `${method} the guest of instance ${instance}` : method;
-    if (permit !== undefined) {
-      await permit(purpose);
+    if (this.#permit !== undefined) {
+      await this.#permit(purpose);
       return;
     }
-    await session.leaseSettled();
-    requireHostLease({ host, conductor: session }, purpose);
+    await this.#session.leaseSettled();
+    requireHostLease({ host: this.#host, conductor: this.#session }, purpose);
   }
 
   epoch(): number | null {
-    return this.#options.session.leaseEpoch;
+    return this.#session.leaseEpoch;
   }
 
   observe(...[method, ...call]: Parameters<NonNullable<DriverCallOptions["observe"]>>): void {
-    this.#options.metrics?.driverCall(method, ...call);
+    this.#metrics?.driverCall(method, ...call);
     if (DRIVER_METHODS[method].changesGuests) {
-      this.#options.session.guestsChanged?.();
+      this.#session.guestsChanged?.();
     }
   }
 }
