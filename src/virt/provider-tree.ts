@@ -1,3 +1,4 @@
+import { EqualValues } from "../runtime/equal-values.js";
 import {
   type InventoryRecord,
   type ListedProvider,
@@ -130,7 +131,7 @@ export class ProviderTree {
     generation?: number | null,
   ): boolean {
     const changed = this.hasInventoryChanged(provider, inventory);
-    this.#update(provider, { inventory: changed ? frozen(inventory) : undefined, generation });
+    this.#update(provider, { inventory: changed ? INVENTORIES.shared(frozen(inventory)) : undefined, generation });
     return changed;
   }
 
@@ -310,6 +311,9 @@ function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
   MET.length = Math.min(MET.length, MOST_MET);
   return traits;
 }
+
+/** Those that were met last, as {@link MET}. */
+const INVENTORIES = new EqualValues<ProviderData["inventory"]>();
 
 const frozen = <T extends object>(values: T): T => Object.freeze({ ...values });
 

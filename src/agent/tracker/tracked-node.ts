@@ -1,4 +1,5 @@
 import { COMPUTE_NODE_CHANGES, type ComputeNode, type ComputeNodeChanges } from "../../records/index.js";
+import { EqualValues } from "../../runtime/equal-values.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import { NodeAccount } from "./node-account.js";
 
@@ -17,8 +18,8 @@ export class TrackedNode {
 
   /** @param row as the conductor has it. */
   constructor(row: ComputeNode) {
-    this.#row = row;
-    this.#persisted = row;
+    this.#row = withSharedValues(row);
+    this.#persisted = this.#row;
   }
 
   /** As it is now; may be ahead of the conductor's. */
@@ -48,9 +49,18 @@ export class TrackedNode {
 
   /** To be called only after the conductor took it: a save that failed is tried again next pass (bug 1834712). */
   persisted(row: ComputeNode): void {
-    this.#persisted = row;
-    this.#row = row;
+    this.#row = withSharedValues(row);
+    this.#persisted = this.#row;
   }
+}
+
+/** What says most about a node is the same of many: texts, and lists of texts. */
+const CPU_INFOS = new EqualValues<string>();
+const HV_SPECS = new EqualValues<ComputeNode["supportedHvSpecs"]>();
+
+function withSharedValues(row: ComputeNode): ComputeNode {
+  const { cpuInfo, supportedHvSpecs } = row;
+  return { ...row, cpuInfo: CPU_INFOS.shared(cpuInfo), supportedHvSpecs: HV_SPECS.shared(supportedHvSpecs) };
 }
 
 function sameValue(left: unknown, right: unknown): boolean {
