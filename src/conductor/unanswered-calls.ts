@@ -1,5 +1,5 @@
 import type { Clock } from "../runtime/clock.js";
-import type { Timers } from "../runtime/timers.js";
+import type { CancelTimer, Timers } from "../runtime/timers.js";
 import { InvalidParameters, MessagingTimeout } from "./errors.js";
 import type { RequestText } from "./outgoing.js";
 import { type CallOptions, RPC_RESPONSE_TIMEOUT } from "./port.js";
@@ -16,10 +16,11 @@ interface Call {
   readonly meta: Meta;
   /** Monotonic; when it is given up. */
   readonly deadline: number;
-  readonly settle: (outcome: Outcome) => void;
-  readonly fail: (error: unknown) => void;
-  /** Ends it unsettled. */
-  readonly drop: () => void;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly cancelTimeout: CancelTimer;
+  readonly signal: AbortSignal | undefined;
+  readonly abort: () => void;
 }
 
 /**
@@ -71,41 +72,31 @@ export class UnansweredCalls {
     return new Promise((resolve, reject) => {
       const expire = () => {
         const text = `the conductor did not answer ${method} within ${timeout} ms`;
-        this.#calls.get(id)?.fail(new MessagingTimeout(text, { method }));
+        this.#fail(id, new MessagingTimeout(text, { method }));
       };
-      const cancel = this.#timers.after(timeout, expire);
-      const abort = () => this.#calls.get(id)?.fail(signal?.reason);
+      const abort = () => this.#fail(id, signal?.reason);
       signal?.addEventListener("abort", abort, { once: true });
-      const done = () => {
-        this.#calls.delete(id);
-        cancel();
-        signal?.removeEventListener("abort", abort);
-      };
       this.#calls.set(id, {
         method,
         params,
         meta,
         deadline: this.#clock.monotonic() + timeout,
-        settle: (outcome) => {
-          done();
-          if ("error" in outcome) {
-            reject(decodeError(outcome.error));
-          } else {
-            resolve(outcome.result);
-          }
-        },
-        fail: (error) => {
-          done();
-          reject(error);
-        },
-        drop: done,
+        resolve,
+        reject,
+        cancelTimeout: this.#timers.after(timeout, expire),
+        signal,
+        abort,
       });
       send(this.#request(id));
     });
   }
 
   settle(id: number, outcome: Outcome): void {
-    this.#calls.get(id)?.settle(outcome);
+    if ("error" in outcome) {
+      this.#fail(id, decodeError(outcome.error));
+    } else {
+      this.#end(id)?.resolve(outcome.result);
+    }
   }
 
   /** All of them, oldest first, to be sent on a new connection. */
@@ -115,17 +106,30 @@ export class UnansweredCalls {
 
   /** Forgets what one boot of a host asked: it will not hear of it, and it is not sent again. */
   dropAll({ host, boot }: Pick<Meta, "host" | "boot">): void {
-    for (const { meta, drop } of [...this.#calls.values()]) {
+    for (const [id, { meta }] of [...this.#calls]) {
       if (meta.host === host && meta.boot === boot) {
-        drop();
+        this.#end(id);
       }
     }
   }
 
   failAll(error: Error): void {
-    for (const call of [...this.#calls.values()]) {
-      call.fail(error);
+    for (const id of [...this.#calls.keys()]) {
+      this.#fail(id, error);
     }
+  }
+
+  #fail(id: number, error: unknown): void {
+    this.#end(id)?.reject(error);
+  }
+
+  /** Forgets the call, which is for the caller to settle. Undefined: it has ended before. */
+  #end(id: number): Call | undefined {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    call?.cancelTimeout();
+    call?.signal?.removeEventListener("abort", call.abort);
+    return call;
   }
 
   #request(id: number): RequestText {
