@@ -88,7 +88,7 @@ async function create(
       serviceId: boundService(tracker),
       uuid,
       hypervisorHostname: name,
-      resources: { ...columns, ...used, metrics: "[]", pciDevicePools: [] },
+      resources: { metrics: "[]", pciDevicePools: [], ...columns, ...used },
       exclusive: options.exclusiveNames && !driver.rebalancesNodes,
     });
   } catch (error) {
