@@ -74,11 +74,6 @@ export class AgentSession implements MortalSession {
     this.#lease = lease;
     this.#fenced = fenced;
     this.#boot = boot;
-    this.#lease.lost.then(() => {
-      if (!this.#ended) {
-        this.#carrier.inbound.stop(host);
-      }
-    });
   }
 
   get boot(): string | undefined {
@@ -238,7 +233,7 @@ export class AgentSession implements MortalSession {
         const { epoch } = this.#lease;
         if (epoch !== null && granted?.epoch !== epoch) {
           await link.request("host_release", { host: this.host }, { timeout, meta });
-          this.#lease.lose(
+          this.#lost(
             `another agent may have acted for it since: its lease was given anew, in epoch ${granted?.epoch}; this agent's was ${epoch}`,
           );
           return;
@@ -252,7 +247,7 @@ export class AgentSession implements MortalSession {
       if (!(error instanceof HostLeaseHeld)) {
         throw error;
       }
-      this.#lease.lose(error.message);
+      this.#lost(error.message);
     }
   }
 
@@ -265,7 +260,14 @@ export class AgentSession implements MortalSession {
 
   lose(reason: string): void {
     if (this.#lease.claimed) {
-      this.#lease.lose(reason);
+      this.#lost(reason);
+    }
+  }
+
+  #lost(reason: string): void {
+    this.#lease.lose(reason);
+    if (!this.#ended) {
+      this.#carrier.inbound.stop(this.host);
     }
   }
 
