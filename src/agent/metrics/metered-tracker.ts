@@ -16,7 +16,30 @@ const KINDS: Readonly<Record<ClaimMethod, ClaimKind>> = {
 
 /** Counts a tracker's claims, and those that are taken back; all else is the tracker's own. */
 export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics): ResourceTracker {
-  async function counted(kind: ClaimKind, take: () => Promise<Claim>): Promise<Claim> {
+  return new Proxy(tracker, new ClaimMeter(metrics));
+}
+
+/** An object without functions of its own: a process may have thousands of trackers. */
+class ClaimMeter implements ProxyHandler<ResourceTracker> {
+  readonly #metrics: AgentMetrics;
+
+  constructor(metrics: AgentMetrics) {
+    this.#metrics = metrics;
+  }
+
+  get(target: ResourceTracker, name: PropertyKey): unknown {
+    const value: unknown = Reflect.get(target, name, target);
+    if (typeof value !== "function") {
+      return value;
+    }
+    if (!isClaimMethod(name)) {
+      return value.bind(target);
+    }
+    return (...args: readonly unknown[]) => this.#counted(KINDS[name], () => Reflect.apply(value, target, args));
+  }
+
+  async #counted(kind: ClaimKind, take: () => Promise<Claim>): Promise<Claim> {
+    const metrics = this.#metrics;
     try {
       const claim = await take();
       metrics.claim(kind, "succeeded");
@@ -29,19 +52,6 @@ export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics):
       throw error;
     }
   }
-
-  return new Proxy(tracker, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") {
-        return value;
-      }
-      if (!isClaimMethod(name)) {
-        return value.bind(target);
-      }
-      return (...args: readonly unknown[]) => counted(KINDS[name], () => Reflect.apply(value, target, args));
-    },
-  });
 }
 
 const isClaimMethod = (name: PropertyKey): name is ClaimMethod => Object.hasOwn(KINDS, name);
