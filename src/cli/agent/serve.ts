@@ -163,7 +163,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
       const logger = single ? runtime.logger : new StartLogger(runtime.logger, () => (starting ? warned : null));
       return new HostLife(
         loaded.of(host),
-        { ...shared, runtime: { ...runtime, logger } },
+        { runtime: { ...runtime, logger }, ...shared },
         { onServing: served, onProgress: (state) => report.progress(host, state), faultFile },
       );
     },
