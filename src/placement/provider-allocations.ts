@@ -28,7 +28,7 @@ export async function readProviderAllocations(
  * consumers that have gone (spec 5.4).
  */
 export class ProviderAllocationMemory {
-  readonly #read = new SparseMap<string, { consumers: Map<string, ResourceAmounts>; generation: number }>();
+  readonly #read = new SparseMap<string, { consumers: SparseMap<string, ResourceAmounts>; generation: number }>();
 
   /** What is known, if the pass shows that nothing was added since. */
   recall(uuid: string, pass: PlacementPass): ProviderAllocations | undefined {
@@ -39,7 +39,11 @@ export class ProviderAllocationMemory {
   }
 
   remember(uuid: string, { consumers, generation }: ProviderAllocations): void {
-    this.#read.set(uuid, { consumers: new Map(consumers), generation });
+    const kept = new SparseMap<string, ResourceAmounts>();
+    for (const [consumer, held] of consumers) {
+      kept.set(consumer, held);
+    }
+    this.#read.set(uuid, { consumers: kept, generation });
   }
 
   /** Our own write took the provider from one generation to the next: no other write came between. */
