@@ -1,21 +1,20 @@
-/** Milliseconds of requests in one turn of the event loop. */
+/** Milliseconds of reads in one turn of the event loop. */
 const SLICE = 0.1;
 
 /** Does not throw; gives a promise when there is more to it than it has done at its return. */
 type Work = () => unknown;
 
 /**
- * Begins requests behind all else that a turn of the event loop has brought, and for a slice of it; those that are left wait for the
- * next one. Node hands out all that has come for its sockets in between: what an agent says on its connection goes before the
- * requests that came with it, and waits for no more than a slice and a request of those before. What changes something goes before
- * what reads.
+ * Begins requests behind all else that a turn of the event loop has brought: one that changes something, and reads for a slice of it;
+ * those that are left wait for the next one. Node hands out all that has come for its sockets in between: what an agent says on its
+ * connection goes before the requests that came with it, and waits for no more than a change, a slice and a read of those before.
  */
 export class RequestTurns {
   #ahead: (() => void)[] = [];
   readonly #changes: Work[] = [];
   readonly #reads: Work[] = [];
   #isTurnDue = false;
-  /** When the turn's first request began. */
+  /** When the turn's first read began. */
   #since = 0;
 
   change(work: Work): void {
@@ -41,9 +40,19 @@ export class RequestTurns {
     }
   }
 
-  /** Each turn begins one at least, however little of its time is left by then. */
+  /** Each turn begins a change, and a read at least, however little of its time is left by then. */
   readonly #turn = (): void => {
     this.#isTurnDue = false;
+    this.#letAhead();
+    const change = this.#changes.shift();
+    if (change === undefined) {
+      this.#beginReads();
+    } else {
+      goOn(change(), this.#beginReads);
+    }
+  };
+
+  readonly #beginReads = (): void => {
     this.#letAhead();
     this.#since = performance.now();
     this.#run();
@@ -61,15 +70,17 @@ export class RequestTurns {
   #run(): void {
     let given: unknown;
     do {
-      given = (this.#changes.shift() ?? this.#reads.shift())?.();
-      if (this.#changes.length === 0 && this.#reads.length === 0) {
+      given = this.#reads.shift()?.();
+      if (this.#reads.length === 0) {
+        if (this.#changes.length > 0) {
+          this.#comeBack();
+        }
         return;
       }
       this.#letAhead();
     } while (!(given instanceof Promise) && performance.now() - this.#since < SLICE);
     if (given instanceof Promise) {
-      // Behind all that the request does without waiting for anything, which counts.
-      queueMicrotask(() => process.nextTick(this.#next));
+      goOn(given, this.#next);
     } else {
       this.#comeBack();
     }
@@ -84,5 +95,14 @@ export class RequestTurns {
     for (const action of actions) {
       action();
     }
+  }
+}
+
+/** Goes on behind all that a request does without waiting for anything, which counts. */
+function goOn(given: unknown, next: () => void): void {
+  if (given instanceof Promise) {
+    queueMicrotask(() => process.nextTick(next));
+  } else {
+    next();
   }
 }

@@ -74,6 +74,35 @@ test("a read that waits for something leaves the next its turn", async () => {
   expect(begun).toEqual([1, 2, 3]);
 });
 
+test("a turn begins a change, and then a read, however many of either wait", async () => {
+  const turns = new RequestTurns();
+  const begun: string[] = [];
+  for (const each of [1, 2, 3]) {
+    turns.read(() => {
+      begun.push(`read ${each}`);
+      work();
+    });
+    turns.change(() => begun.push(`change ${each}`));
+  }
+  await turn();
+  expect(begun).toEqual(["change 1", "read 1"]);
+  await turn();
+  await turn();
+  expect(begun).toEqual(["change 1", "read 1", "change 2", "read 2", "change 3", "read 3"]);
+});
+
+test("changes that come without reads all begin", async () => {
+  const turns = new RequestTurns();
+  const begun: number[] = [];
+  for (const each of [1, 2, 3]) {
+    turns.change(async () => begun.push(each));
+  }
+  while (begun.length < 3) {
+    await turn();
+  }
+  expect(begun).toEqual([1, 2, 3]);
+});
+
 test("what goes ahead does so before the reads that wait already, and before those of the same slice", async () => {
   const turns = new RequestTurns();
   const order: string[] = [];
