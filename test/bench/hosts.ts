@@ -72,6 +72,8 @@ async function measureAll(): Promise<readonly Figure[]> {
 
 async function measureMoves(cloud: LocalCloud, pool: BenchHosts): Promise<readonly Figure[]> {
   tell(`servers are moved over ${MOVES_HOSTS} hosts`);
+  // What the hosts before have left would be collected while servers move.
+  global.gc?.();
   await pool.start(cloud);
   const bench = new MovesBench(cloud, pool, servers, (operation) => tell(`  ${operation}`));
   await bench.run();
