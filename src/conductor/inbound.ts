@@ -9,6 +9,9 @@ import { type Meta, type Outcome, type RequestFrame, RPC_CODES } from "./wire/fr
 
 type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 
+/** Calls that are kept without a look at whether they are over. */
+const FEW = 64;
+
 /** What one boot of a host has taken. */
 interface Inbox {
   handlers: Partial<AgentHandlers> | null;
@@ -35,6 +38,8 @@ export class Inbound {
   readonly #inboxes = new Map<string, Inbox>();
   /** By name; those that are under way, and those that may be asked again. */
   readonly #calls = new Map<string, Call>();
+  /** So many of them, and those that are over are forgotten. */
+  #most = FEW;
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
     this.#clock = clock;
@@ -131,18 +136,24 @@ export class Inbound {
 
   #callOnce(inbox: Inbox, method: string, { call, timeout = 0 }: Meta, run: () => Promise<unknown>): Promise<Outcome> {
     const now = this.#clock.monotonic();
-    // Those that were asked first are mostly over first, and a pool has thousands: the rest has time.
-    for (const [name, { deadline }] of this.#calls) {
-      if (deadline > now) {
-        break;
-      }
-      this.#calls.delete(name);
+    if (this.#calls.size >= this.#most) {
+      this.#forget(now);
     }
     const outcome = this.#call(inbox, method, run);
     if (call !== undefined) {
       this.#calls.set(call, { inbox, outcome, deadline: now + timeout });
     }
     return outcome;
+  }
+
+  /** Calls that nobody will ask again. A pool has thousands, and to look through them at each call would be most of its work. */
+  #forget(now: number): void {
+    for (const [name, { deadline }] of this.#calls) {
+      if (deadline <= now) {
+        this.#calls.delete(name);
+      }
+    }
+    this.#most = Math.max(FEW, 2 * this.#calls.size);
   }
 
   async #call(inbox: Inbox, method: string, run: () => Promise<unknown>): Promise<Outcome> {

@@ -27,4 +27,34 @@ describe("what the conductor asks", () => {
       expect(await answerTo(method)).toMatchObject({ error: { code: RPC_CODES.methodNotFound } });
     },
   );
+
+  it("is done once, however often it is asked, until those who asked have given up and others have asked much", async () => {
+    const { clock, logger, advance, runUntil } = createVirtualRuntime();
+    const inbound = new Inbound({ clock, logger });
+    let done = 0;
+    const list_guests = async () => {
+      done += 1;
+      return [];
+    };
+    inbound.serve("devstack1", { list_guests });
+    const ask = (call: string) =>
+      runUntil(
+        new Promise<object>((resolve) => {
+          const link: Pick<Link, "send"> = { send: resolve };
+          const meta = { host: "devstack1", call, timeout: 1_000 };
+          inbound.take({ jsonrpc: "2.0", id: 1, method: "list_guests", params: {}, meta }, link as Link);
+        }),
+      );
+    await ask("first");
+    await ask("first");
+    expect(done).toBe(1);
+    await advance(1_001);
+    for (let other = 0; other < 100; other += 1) {
+      await ask(`other ${other}`);
+    }
+    await ask("first");
+    expect(done).toBe(102);
+    await ask("other 99");
+    expect(done).toBe(102);
+  });
 });
