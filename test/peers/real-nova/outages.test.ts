@@ -128,7 +128,8 @@ async function heardOf(nova: RealNova): Promise<void> {
   const from = new Date(Math.ceil(Date.now() / 1_000) * 1_000).toISOString().slice(0, 19);
   await eventually(
     () => Promise.all(OC_HOSTS.map((host) => nova.operator.service(host))),
-    (services) => services.every(({ updated_at, state }) => String(updated_at) >= from && String(state) === "up"),
+    // Null: none has come yet.
+    (services) => services.every(({ updated_at, state }) => (updated_at ?? "") >= from && String(state) === "up"),
   );
   const taken = performance.now() - since;
   expect(taken).toBeLessThan(await onThisMachine(UP_AGAIN));
