@@ -27,6 +27,7 @@ import { listenWarnings } from "./listen.js";
 import { knownClusters } from "./place.js";
 import { programPath } from "./program-path.js";
 import { putInPlace, type StateToRestore, stateToRestore } from "./snapshot/up-restore.js";
+import { Together } from "./together.js";
 import {
   agentArguments,
   CONTROL_PLANE,
@@ -113,6 +114,7 @@ async function upOnce(
     return ExitCode.ok;
   }
   const lines = new StatusLines(terminal, nodeTimers());
+  const reopened = new Together((started: readonly string[]) => reopen(started, directory));
   const hosts: UpHosts = new UpHosts({
     pid: process.pid,
     onDown: () => down.abort(),
@@ -123,7 +125,7 @@ async function upOnce(
     supervisor: () => supervisor,
     plansOf: (added) => morePlans(added, { options, directory, supervisor, cores: availableParallelism() }),
     readAddition: (id) => readAddition(new NodeFiles(), directory, id),
-    onStarted: (host) => reopen([host], directory),
+    onStarted: (host) => reopened.add(host),
   });
   const supervisor: Supervisor = new Supervisor({
     ...upChildren(options, directory, settings, availableParallelism()),

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { Together } from "../../../../src/cli/cluster/together.js";
+
+/** What was done together; each time ends when it is told to. */
+function begin() {
+  const done: (readonly string[])[] = [];
+  const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  const together = new Together<string>((all) => {
+    done.push(all);
+    return new Promise((resolve, reject) => ends.push({ resolve, reject }));
+  });
+  return { together, done, ends };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("who comes while it is done for others has it done with all who came meanwhile", async () => {
+  const { together, done, ends } = begin();
+  const first = [together.add("a"), together.add("b")];
+  await turn();
+  const then = [together.add("c"), together.add("d")];
+  await turn();
+  expect(done).toEqual([["a", "b"]]);
+  ends[0]?.resolve();
+  await Promise.all(first);
+  await turn();
+  expect(done).toEqual([
+    ["a", "b"],
+    ["c", "d"],
+  ]);
+  ends[1]?.resolve();
+  await Promise.all(then);
+});
+
+test("what fails for some is tried for the next", async () => {
+  const { together, done, ends } = begin();
+  const first = together.add("a");
+  await turn();
+  const next = together.add("b");
+  ends[0]?.reject(new Error("no control plane"));
+  await expect(first).rejects.toThrow("no control plane");
+  await turn();
+  ends[1]?.resolve();
+  await next;
+  expect(done).toEqual([["a"], ["b"]]);
+});
