@@ -104,6 +104,8 @@ export class Sql {
     } catch (error) {
       const isTorn = this.#isTorn;
       this.#isTorn = false;
+      // Also of a transaction that could not even begin.
+      this.#isTogether = false;
       if (!isTorn) {
         throw error;
       }
@@ -192,7 +194,7 @@ export class Sql {
   }
 }
 
-/** Of a transaction that is run again. */
+/** Ends a transaction that is run again. */
 const TORN = new Error("a part of the transaction failed after it had written something");
 
 function prepared(cache: Map<string, FileStatement>, text: string, prepare: () => FileStatement): FileStatement {

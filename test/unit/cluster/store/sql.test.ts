@@ -111,3 +111,22 @@ test("what is done together is done once, without savepoints, unless a part of i
   expect([sql.together(work(true)), told, rows()]).toEqual([3, 2, [1, 1, 3, 3]]);
   sql.file.close();
 });
+
+test("what could not even begin leaves the next transaction its parts", () => {
+  const sql = new Sql(new DatabaseFile(":memory:"));
+  sql.file.exec("CREATE TABLE t (n INTEGER)");
+  sql.file.exec("BEGIN");
+  expect(() => sql.together(() => sql.run("INSERT INTO t VALUES (1)"))).toThrow("within a transaction");
+  sql.file.exec("ROLLBACK");
+  sql.transaction(() => {
+    sql.run("INSERT INTO t VALUES (2)");
+    const part = () =>
+      sql.transaction(() => {
+        sql.run("INSERT INTO t VALUES (3)");
+        throw new Error("a part");
+      });
+    expect(part).toThrow("a part");
+  });
+  expect(sql.all("SELECT n FROM t").map(([n]) => n)).toEqual([2]);
+  sql.file.close();
+});
