@@ -11,7 +11,10 @@ import type { GuestPorts } from "./guest-ports.js";
 import type { ImageService } from "./images.js";
 import type { VirtApi } from "./virt-api.js";
 
-/** A driver's doors to the world: it uses no others, so that it runs in virtual time too. */
+/**
+ * A driver's doors to the world: it uses no others, so that it runs in virtual time too. Each door is an object: call its methods on it
+ * (`context.timers.sleep(100)`), and do not take them off it.
+ */
 export interface DriverContext {
   /** `--host` */
   readonly host: string;

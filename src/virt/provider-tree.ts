@@ -312,7 +312,7 @@ function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
   return traits;
 }
 
-/** Those that were met last, as {@link MET}. */
+/** Keeps the inventories that were met last, as {@link MET} does the sets of traits. */
 const INVENTORIES = new EqualValues<ProviderData["inventory"]>();
 
 const frozen = <T extends object>(values: T): T => Object.freeze({ ...values });

@@ -48,7 +48,7 @@ export class PooledHost {
   /** Waits until nothing of the lives before is under way. */
   #rest: () => Promise<void> = atRest;
   #standing: HostStanding;
-  /** Those who wait for the next change. */
+  /** What the next change calls, once each. */
   readonly #waiting = new SparseSet<() => void>();
 
   constructor(host: string, options: PooledHostOptions) {

@@ -14,7 +14,7 @@ export interface StoreChange {
     | "task"
     | "action";
   readonly id: number | string;
-  /** Of a service: nothing changed but that it was heard of, at this time (ms). */
+  /** When the conductor heard of the service (ms), if nothing else of it changed. */
   readonly heardAt?: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Sql } from "./sql.js";
 
-/** Records of one kind that are kept; those that were not used for longest go first. */
+/** Records of one kind that are kept; the one that was read from the database, or written, longest ago goes first. */
 const MOST = 1_000;
 
 /**

@@ -32,16 +32,8 @@ test("a record is what the database has after each kind of write", async () => {
   const { uuid } = addInstance(store);
   const inDatabase = (deleted = false) => store.instances.byFilters({ uuids: [uuid], deleted })[0];
   const migration = store.migrations.create({ instanceUuid: uuid, migrationType: "resize", status: "accepted" });
-  const context = {
-    instanceUuid: uuid,
-    migrationId: migration.id,
-    oldNumaTopology: null,
-    newNumaTopology: null,
-    oldPciDevices: [],
-    newPciDevices: [],
-    oldResources: [],
-    newResources: [],
-  };
+  const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
+  const context = { ...none, instanceUuid: uuid, migrationId: migration.id, oldResources: [], newResources: [] };
   store.instances.save(uuid, { migrationContext: context, systemMetadata: { a: "b" }, hidden: true });
   expect(store.instances.get(uuid)).toEqual(inDatabase());
   // Takes the context from the instance.
