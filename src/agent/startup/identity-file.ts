@@ -69,26 +69,33 @@ export class IdentityFile {
    * refused, or a dry run, leaves no file behind.
    */
   async localNodeUuid(): Promise<string> {
+    if (this.#provisional !== null) {
+      return this.#provisional;
+    }
     const found = await this.read();
     if (found) {
       return found.uuid;
     }
     this.#provisional ??= this.#random.uuid();
+    const handedOut = this.#provisional;
     if (this.#writable) {
-      await this.write(this.#provisional);
+      await this.write(handedOut);
     }
-    return this.#provisional;
+    return handedOut;
   }
 
-  /** The guard let the agent pass: a uuid that was handed out is written now, later ones at once. */
+  /**
+   * The guard let the agent pass: a uuid that was handed out is written now, later ones at once.
+   * @throws {RefusedNodeConfiguration} another uuid appeared meanwhile: what was proved was proved of the one that was handed out
+   */
   async allowWrites(): Promise<void> {
     this.#writable = true;
-    if (this.#provisional && !(await this.read())) {
+    if (this.#provisional !== null) {
       await this.write(this.#provisional);
     }
   }
 
-  /** @throws {RefusedNodeConfiguration} a file is there, or could not be written. */
+  /** From now on this is the host's. @throws {RefusedNodeConfiguration} a file is there, or could not be written. */
   async write(uuid: string): Promise<void> {
     try {
       await this.#files.create(this.path, `${uuid}\n`);
@@ -106,6 +113,7 @@ export class IdentityFile {
       });
     }
     this.#found = { uuid, path: this.path };
+    this.#provisional = null;
   }
 
   async #read(path: string): Promise<string | undefined> {

@@ -111,13 +111,34 @@ describe("2.3 a host without one", () => {
     expect(stored.get(OWN)).toBe(`${UUID}\n`);
   });
 
-  test("a file that was put there meanwhile is left", async () => {
+  test.each([
+    ["", async () => {}],
+    [", also if it was read", (file: IdentityFile) => file.read()],
+  ])("a file that was put there after the guard looked is left, and refused%s", async (_, look) => {
     const { stored, identity } = machine();
     const file = identity();
     await file.localNodeUuid();
     stored.set(OWN, OTHER);
+    await look(file);
+    await expect(file.allowWrites()).rejects.toMatchObject(refused("identity-not-writable", { [OWN]: "EEXIST" }));
+    expect([await file.localNodeUuid(), stored.get(OWN)]).toEqual([UUID, OTHER]);
+  });
+
+  test("a recorded uuid that is written takes the place of the one that was handed out", async () => {
+    const { stored, identity } = machine();
+    const file = identity();
+    await file.localNodeUuid();
+    await file.write(OTHER);
     await file.allowWrites();
-    expect([await file.localNodeUuid(), stored.get(OWN)]).toEqual([OTHER, OTHER]);
+    expect([await file.localNodeUuid(), stored.get(OWN)]).toEqual([OTHER, `${OTHER}\n`]);
+  });
+
+  test("the uuid that was handed out is not looked for again", async () => {
+    const { stored, identity } = machine();
+    const file = identity();
+    const handedOut = await file.localNodeUuid();
+    stored.set(OWN, OTHER);
+    expect(await file.localNodeUuid()).toBe(handedOut);
   });
 
   test.each([
