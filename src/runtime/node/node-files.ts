@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { type FileHandle, open, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -6,6 +5,7 @@ import { promisify } from "node:util";
 import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
 import type { Bytes } from "../transfers.js";
 import { codeOf } from "./file-codes.js";
+import { nodeRandom } from "./node-random.js";
 import { QuickChanges } from "./quick-changes.js";
 import { QuickLooks } from "./quick-looks.js";
 import { QuickTurns } from "./quick-turns.js";
@@ -31,6 +31,7 @@ export class NodeFiles implements Files {
   readonly #onDisk: boolean;
   readonly #quick: QuickLooks;
   readonly #change: QuickChanges;
+  readonly #random = nodeRandom();
 
   /** @param options `onDisk`: what is written outlives a loss of power, as {@link Files} says; false: only this process */
   constructor({ onDisk = true }: { readonly onDisk?: boolean } = {}) {
@@ -85,7 +86,7 @@ export class NodeFiles implements Files {
     { mode = 0o644, signal }: { readonly mode?: number; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<number> {
     signal?.throwIfAborted();
-    const unfinished = besides(path);
+    const unfinished = this.#besides(path);
     const handle = await attempt(path, "write", () => this.#inFolder(path, () => open(unfinished, "wx", mode)));
     let written = 0;
     try {
@@ -175,6 +176,10 @@ export class NodeFiles implements Files {
     };
   }
 
+  #besides(path: string): string {
+    return join(dirname(path), `.${basename(path)}.${this.#random.hex(6)}.tmp`);
+  }
+
   /** Puts a file beside the path, for `name` to give it its name. @param how `flush`: its text is on the disk by then */
   async #written(
     path: string,
@@ -182,7 +187,7 @@ export class NodeFiles implements Files {
     how: { readonly mode: number; readonly flush: boolean },
     name: (unfinished: string) => Promise<void>,
   ): Promise<void> {
-    const unfinished = besides(path);
+    const unfinished = this.#besides(path);
     try {
       await this.#inFolder(path, () => this.#change.write(unfinished, text, { ...how, flag: "wx" }));
       await name(unfinished);
@@ -249,10 +254,6 @@ function watcherOf(folder: string): fs.FSWatcher {
   } catch (error) {
     throw failure(folder, "watch", error);
   }
-}
-
-function besides(path: string): string {
-  return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
 }
 
 async function writeAll(handle: FileHandle, part: Uint8Array): Promise<void> {
