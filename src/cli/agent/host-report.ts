@@ -57,9 +57,8 @@ export class HostReport implements Report {
 
   refuse(hosts: readonly string[]): void {
     const detail = "an agent process with one host takes no others; start it with --pool";
-    for (const host of hosts) {
-      tellParent({ type: "host-state", host, state: "failed", detail, exitCode: ExitCode.usage });
-    }
+    const changes = hosts.map((host) => ({ host, state: "failed" as const, detail, exitCode: ExitCode.usage }));
+    tellParent({ type: "host-states", changes });
   }
 
   // The caller that ends the process says why.

@@ -1,6 +1,8 @@
 import { refusalOf } from "../../agent/startup/refusals.js";
+import type { HostChange } from "../../cluster/local/reports.js";
 import type { HostState } from "../../conductor/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
+import { Bursts } from "../../runtime/bursts.js";
 import { tellParent } from "../ui/parent.js";
 import type { Report, ReportDoors } from "./host-report.js";
 import type { HostStanding } from "./pooled-host.js";
@@ -9,6 +11,8 @@ import type { HostStanding } from "./pooled-host.js";
 const EVERY = 5_000;
 /** Milliseconds in which changes of many hosts become one line. */
 const TOGETHER = 1_000;
+/** Milliseconds in which hosts that start are told to the parent together: each message costs both processes as much as a request. */
+const TOLD_EVERY = 50;
 /** Different warnings that are told of a start. */
 const MOST_WARNINGS = 20;
 /** Characters of a list of hosts in a line of the log. */
@@ -22,12 +26,14 @@ export class HostsReport implements Report {
   readonly #warnings = new Map<string, string[]>();
   /** What is not told yet. */
   readonly #changed = new Map<string, HostStanding>();
+  readonly #toParent: Bursts<HostChange>;
   #starting = true;
   #cancelProgress: () => void = () => {};
   #cancelChanges: () => void = () => {};
 
   constructor(doors: ReportDoors) {
     this.#doors = doors;
+    this.#toParent = new Bursts(doors.timers, TOLD_EVERY, (changes) => tellParent({ type: "host-states", changes }));
   }
 
   progress(): void {}
@@ -46,7 +52,11 @@ export class HostsReport implements Report {
   changed(standing: HostStanding): void {
     const { host, state, detail, exitCode } = standing;
     this.#standings.set(host, standing);
-    tellParent({ type: "host-state", host, state, detail, exitCode });
+    this.#toParent.add({ host, state, detail, exitCode });
+    if (state !== "starting" && state !== "serving") {
+      // Whoever has ended it may look at once.
+      this.#toParent.hasten();
+    }
     this.#doors.logger.debug(`host ${host} is ${state}`, { host });
     if (this.#starting) {
       return;
@@ -86,6 +96,7 @@ export class HostsReport implements Report {
 
   #tellServing(): void {
     if (this.#in("serving").length > 0) {
+      this.#toParent.flush();
       const detail = `pid ${this.#doors.processes.pid}, ${this.#counted()}`;
       tellParent({ type: "component", state: "ready", detail });
     }
@@ -94,6 +105,7 @@ export class HostsReport implements Report {
   close(): void {
     this.#cancelProgress();
     this.#tellChanges();
+    this.#toParent.flush();
   }
 
   #tellWarnings(): void {

@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { startControlPlane } from "../../cluster/control-plane.js";
 import { type KeptTokens, tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
+import type { HostHolder } from "../../cluster/local/reports.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
+import { Bursts } from "../../runtime/bursts.js";
 import { Life } from "../../runtime/life.js";
 import { mortalRuntime } from "../../runtime/mortal-runtime.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
@@ -24,6 +26,9 @@ import { parentSupervisor } from "./parent-supervisor.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
 
 const DEFAULT_PORT = 8774;
+
+/** Milliseconds in which agents that come are told to the parent together: thousands do when a pool starts. */
+const HOLDERS_EVERY = 50;
 
 /** @param action what is done with the options: the cluster in a test's own process is started with the same */
 export function controlPlaneCommand(action: (options: ControlPlaneCommandOptions) => Promise<void> = serve): Command {
@@ -90,6 +95,8 @@ async function serveOnce(
   const outside = await outsideDoor(options, directory, runtime, info?.outside);
   const told = untilTold(rest);
   const supervisor = parentSupervisor(rest);
+  const tellHolders = (held: readonly HostHolder[]) => tellParent({ type: "holders", holders: held });
+  const holders = new Bursts(runtime.timers, HOLDERS_EVERY, tellHolders);
   let window: LazyWindow | undefined;
   tellParent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({
@@ -103,7 +110,7 @@ async function serveOnce(
     ...config,
     logRequests: options.logRequests === true,
     onHolder: (host, pid) => {
-      tellParent({ type: "host", host, pid });
+      holders.add({ host, pid });
       window?.look(host);
     },
     extend: (inside) => {

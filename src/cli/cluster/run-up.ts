@@ -1,10 +1,12 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import type { ComponentStatus } from "../../cluster/local/component.js";
 import { LastingChildren } from "../../cluster/local/lasting-children.js";
 import { stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
 import { ensureUsable } from "../../cluster/local/usable-state-dir.js";
 import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
+import { Bursts } from "../../runtime/bursts.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
@@ -39,6 +41,9 @@ import {
 } from "./up-children.js";
 import { UpHosts } from "./up-hosts.js";
 import { tellStarted } from "./up-started.js";
+
+/** Milliseconds in which whoever waits for a detached start is told of its components together. */
+const STARTER_EVERY = 100;
 
 /** Starts everything, and waits until it is to end. @returns the exit code */
 export async function runUp(
@@ -114,6 +119,12 @@ async function upOnce(
     return ExitCode.ok;
   }
   const lines = new StatusLines(terminal, nodeTimers());
+  const toStarter = new Bursts(nodeTimers(), STARTER_EVERY, (statuses: readonly ComponentStatus[]) => {
+    // Of each component the last: those before are over.
+    for (const status of new Map(statuses.map((status) => [status.name, status])).values()) {
+      reportToStarter({ type: "up-status", status });
+    }
+  });
   const reopened = new Together((started: readonly string[]) => reopen(started, directory));
   const hosts: UpHosts = new UpHosts({
     pid: process.pid,
@@ -133,7 +144,7 @@ async function upOnce(
     programs: { cluster: programPath("compute-cluster"), agent: programPath("compute-agent") },
     onStatus: (status) => {
       lines.update(status);
-      reportToStarter({ type: "up-status", status });
+      toStarter.add(status);
       const setting = settings.get(CONTROL_PLANE);
       if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined) {
         Promise.all([
@@ -172,6 +183,7 @@ async function upOnce(
     if (supervisor.isStopping || url === undefined) {
       return;
     }
+    toStarter.flush();
     const place = { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt };
     await tellStarted({ options, scenario, described, isRestored }, place);
     leaveStarter();
@@ -188,6 +200,7 @@ async function upOnce(
     await (restore === undefined || interrupt.aborted ? supervisor.stop() : supervisor.rest());
     await running.catch(() => undefined);
     over.abort();
+    toStarter.flush();
     lines.end();
   }
 }

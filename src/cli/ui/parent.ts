@@ -1,8 +1,8 @@
 import {
   type ComponentReport,
+  type HoldersReport,
   type HostCommand,
-  type HostReport,
-  type HostStateReport,
+  type HostStatesReport,
   isAddHosts,
   type Resting,
 } from "../../cluster/local/reports.js";
@@ -11,7 +11,7 @@ import {
 const isChild = (): boolean => process.send !== undefined;
 
 /** Tells `compute-cluster up`, when it is the parent, something. */
-export function tellParent(report: ComponentReport | HostReport | HostStateReport | HostCommand | Resting): void {
+export function tellParent(report: ComponentReport | HoldersReport | HostStatesReport | HostCommand | Resting): void {
   if (process.connected) {
     process.send?.(report);
   }

@@ -4,7 +4,7 @@ import { foldHosts } from "../../records/host-range.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import { Component, type ComponentDoors, type ComponentState, type ComponentStatus } from "./component.js";
 import { PoolHosts } from "./pool-hosts.js";
-import { type AddHosts, type HostStateReport, isHostStateReport, OVER_THE_LINK } from "./reports.js";
+import { type AddHosts, type HostChange, isHostStatesReport, OVER_THE_LINK } from "./reports.js";
 import { agentRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
@@ -200,6 +200,7 @@ export class AgentProcess {
     }
     // The process may start again by itself, but without this host.
     this.#put(host, action === "kill" ? "killed" : "stopped");
+    this.#listener.changed();
     return this.hostStatus(host);
   }
 
@@ -230,12 +231,16 @@ export class AgentProcess {
   }
 
   #told(message: unknown): void {
-    if (isHostStateReport(message) && this.#pool.get(message.host) !== undefined) {
-      this.#hostChanged(message);
+    if (!isHostStatesReport(message)) {
+      return;
     }
+    for (const change of message.changes.filter(({ host }) => this.#pool.get(host) !== undefined)) {
+      this.#hostChanged(change);
+    }
+    this.#listener.changed();
   }
 
-  #hostChanged({ host, state, detail, exitCode }: HostStateReport): void {
+  #hostChanged({ host, state, detail, exitCode }: HostChange): void {
     const before = this.#pool.get(host)?.times ?? 0;
     if (state !== "failed") {
       this.#put(host, state, { detail, exitCode, times: state === "serving" ? 0 : before });
@@ -253,6 +258,7 @@ export class AgentProcess {
       this.#restarts.delete(cancel);
       if (this.#pool.get(host)?.state === "restarting" && this.#component.isRunning) {
         this.#put(host, "starting", { times });
+        this.#listener.changed();
         this.#component.send({ type: "add-hosts", hosts: [host] } satisfies AddHosts);
       }
     });
@@ -280,6 +286,7 @@ export class AgentProcess {
     this.#listener.changed();
   }
 
+  /** Who calls it says that something has changed. */
   #put(
     host: string,
     state: AgentState,
@@ -292,7 +299,6 @@ export class AgentProcess {
     if (state === "serving" && before?.state !== state) {
       this.#listener.serving(host);
     }
-    this.#listener.changed();
   }
 
   #poolState(state: ComponentState): ComponentState {

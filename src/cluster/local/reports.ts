@@ -13,21 +13,25 @@ export function isComponentReport(message: unknown): message is ComponentReport 
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
 }
 
-/** The control plane reports a host whose agent came or went to `compute-cluster up`. */
-export interface HostReport {
-  readonly type: "host";
+/** Who holds a host. */
+export interface HostHolder {
   readonly host: string;
   /** The pid of the agent that holds the host; null: none does. */
   readonly pid: number | null;
 }
 
-export function isHostReport(message: unknown): message is HostReport {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host";
+/** The control plane reports hosts whose agents came or went to `compute-cluster up`, in the order in which they did. */
+export interface HoldersReport {
+  readonly type: "holders";
+  readonly holders: readonly HostHolder[];
 }
 
-/** An agent process with many hosts reports each change of one to its parent. */
-export interface HostStateReport {
-  readonly type: "host-state";
+export function isHoldersReport(message: unknown): message is HoldersReport {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "holders";
+}
+
+/** What has become of a host. */
+export interface HostChange {
   readonly host: string;
   readonly state: HostState;
   /** Why, for a person; "" where there is nothing to say. */
@@ -36,8 +40,14 @@ export interface HostStateReport {
   readonly exitCode: number | null;
 }
 
-export function isHostStateReport(message: unknown): message is HostStateReport {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-state";
+/** An agent process with many hosts reports each change of one to its parent, in the order in which they came. */
+export interface HostStatesReport {
+  readonly type: "host-states";
+  readonly changes: readonly HostChange[];
+}
+
+export function isHostStatesReport(message: unknown): message is HostStatesReport {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-states";
 }
 
 /** An agent process is given hosts to start by its parent, further ones or such that have ended; one that lives is left alone. */

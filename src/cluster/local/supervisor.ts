@@ -2,7 +2,7 @@ import type { HostProcess } from "../../conductor/methods/hosts.js";
 import type { HostAction } from "../../conductor/methods/session.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
 import { Component, type ComponentDoors, type ComponentStatus } from "./component.js";
-import { isComponentReport, isHostReport, OVER_THE_LINK } from "./reports.js";
+import { isComponentReport, isHoldersReport, OVER_THE_LINK } from "./reports.js";
 import { controlPlaneRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
@@ -216,8 +216,10 @@ export class Supervisor {
   #told(message: unknown): void {
     if (isComponentReport(message)) {
       this.#url = message.url ?? this.#url;
-    } else if (isHostReport(message)) {
-      this.#agentWith(message.host)?.servedBy(message.host, message.pid);
+    } else if (isHoldersReport(message)) {
+      for (const { host, pid } of message.holders) {
+        this.#agentWith(host)?.servedBy(host, pid);
+      }
     } else {
       this.#options.onMessage?.(message);
     }

@@ -146,7 +146,7 @@ describe("a supervisor", () => {
   it("shows a killed host as serving once another agent has it, and as stopped when that one is gone", async () => {
     const { of, status, up, runtime } = lab();
     await up();
-    const holds = (pid: number | null) => of("control-plane").say({ type: "host", host: "h1", pid });
+    const holds = (pid: number | null) => of("control-plane").say({ type: "holders", holders: [{ host: "h1", pid }] });
     holds(of("h1").pid);
     await of("h1").ends(null, "SIGKILL");
     holds(null);
@@ -166,7 +166,7 @@ describe("a supervisor", () => {
     await up();
     await of("h1").ends(1);
     await runtime.advance(0);
-    of("control-plane").say({ type: "host", host: "h1", pid: 4711 });
+    of("control-plane").say({ type: "holders", holders: [{ host: "h1", pid: 4711 }] });
     await runtime.advance(600_000);
     expect(children).toHaveLength(2);
     expect(status("h1")?.state).toBe("ready");
@@ -249,7 +249,7 @@ describe("hosts that an operator starts, stops and kills", () => {
     const { supervisor, of, up, runtime } = lab();
     await up();
     await supervisor.control("h1", "kill");
-    of("control-plane").say({ type: "host", host: "h1", pid: 4711 });
+    of("control-plane").say({ type: "holders", holders: [{ host: "h1", pid: 4711 }] });
     await runtime.advance(0);
     expect(supervisor.host("h1")).toMatchObject({ state: "serving", process: "elsewhere" });
     expect(await supervisor.control("h1", "kill")).toBe("over-the-link");
@@ -282,7 +282,7 @@ describe("a pool", () => {
     await made.runtime.advance(0);
     const pool = () => made.children.at(-1) ?? made.of("control-plane");
     const says = (host: string, state: string, more: object = {}) =>
-      pool().say({ type: "host-state", host, state, detail: "", exitCode: null, ...more });
+      pool().say({ type: "host-states", changes: [{ host, state, detail: "", exitCode: null, ...more }] });
     const states = () => made.supervisor.hosts.map(({ host, state }) => `${host} ${state}`);
     const allServe = () => ["h1", "h2", "h3"].map((host) => says(host, "serving"));
     return { ...made, starting, pool, says, states, allServe };
