@@ -2,12 +2,12 @@ import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "./file-codes.js";
+import { Flushes } from "./flushes.js";
 import type { QuickTurns } from "./quick-turns.js";
 
 // Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
 const open = promisify(fs.open);
 const close = promisify(fs.close);
-const fsync = promisify(fs.fsync);
 const ftruncate = promisify(fs.ftruncate);
 const link = promisify(fs.link);
 const mkdir = promisify(fs.mkdir);
@@ -26,6 +26,7 @@ const SMALL = 64 * 1024;
  */
 export class QuickChanges {
   readonly #turns: QuickTurns;
+  readonly #flushes = new Flushes();
 
   constructor(turns: QuickTurns) {
     this.#turns = turns;
@@ -75,7 +76,7 @@ export class QuickChanges {
     try {
       this.#turns.spend(() => fs.writeFileSync(file, text));
       if (flush) {
-        await fsync(file);
+        await this.#flushes.flush(file);
       }
     } finally {
       fs.closeSync(file);

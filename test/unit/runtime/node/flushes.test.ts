@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { Flushes } from "../../../../src/runtime/node/flushes.js";
+
+function begin() {
+  const asked: number[] = [];
+  const flushes = new Flushes((file, done) => {
+    asked.push(file);
+    done(file < 0 ? new Error("EBADF") : null);
+  });
+  return { asked, flushes };
+}
+
+it("hands over those of a turn together, and those of a later one by themselves", async () => {
+  const { asked, flushes } = begin();
+  const both = [flushes.flush(1), flushes.flush(2)];
+  expect(asked).toEqual([]);
+  await Promise.all(both);
+  await flushes.flush(3);
+  expect(asked).toEqual([1, 2, 3]);
+});
+
+it("fails for the one file that cannot be flushed", async () => {
+  const { flushes } = begin();
+  const done = await Promise.allSettled([flushes.flush(-1), flushes.flush(1)]);
+  expect(done).toMatchObject([{ status: "rejected", reason: { message: "EBADF" } }, { status: "fulfilled" }]);
+});
