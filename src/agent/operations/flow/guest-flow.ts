@@ -11,15 +11,22 @@ export interface GuestProgress<R> {
   instance: Instance;
 }
 
+/** What there is to an operation besides its steps. */
+interface Ends<P> {
+  /** What follows the steps, in the same event. */
+  readonly after?: (progress: P) => Promise<unknown>;
+  /** What is seen to when one of them has failed, while the instance still has the task_state. */
+  readonly failed?: (progress: P) => Promise<unknown>;
+}
+
 /**
  * An operation on a guest of this host. When a step fails, the instance gets a fault and has no task_state any more; its
  * message follows an instance that has moved.
- * @param then what follows the steps, in the same event
  */
 export function guestFlow<M extends InstanceMethod>(
   method: M,
   steps: Readonly<Record<string, Step<GuestProgress<RequestOf<M>>>>>,
-  then: (progress: GuestProgress<RequestOf<M>>) => Promise<unknown> = async () => {},
+  { after, failed }: Ends<GuestProgress<RequestOf<M>>> = {},
 ): AdmittedFlow<M> & { readonly list: ReturnType<typeof stepList<GuestProgress<RequestOf<M>>>> } {
   const list = stepList(method, steps);
   return {
@@ -29,8 +36,13 @@ export function guestFlow<M extends InstanceMethod>(
     run: async ({ services, request, event }, { instance }) => {
       const progress: GuestProgress<RequestOf<M>> = { services, request, instance };
       await operation(services.context, event, async () => {
-        await runSteps(services, list, progress);
-        await then(progress);
+        try {
+          await runSteps(services, list, progress);
+          await after?.(progress);
+        } catch (error) {
+          await failed?.(progress);
+          throw error;
+        }
       });
     },
   };

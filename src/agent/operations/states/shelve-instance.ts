@@ -37,10 +37,12 @@ export const SHELVE_INSTANCE = guestFlow(
       );
     },
   },
-  async (progress) => {
-    if (offloadsAtOnce(progress.services)) {
-      await runSteps(progress.services, SHELVE_OFFLOAD_INSTANCE.list, progress);
-    }
+  {
+    after: async (progress) => {
+      if (offloadsAtOnce(progress.services)) {
+        await runSteps(progress.services, SHELVE_OFFLOAD_INSTANCE.list, progress);
+      }
+    },
   },
 );
 

@@ -3,6 +3,7 @@ import type { DriverHost } from "../../../virt/driver-host.js";
 import type { Refusal } from "../admission/admission.js";
 import { endOvertakenMove } from "../cold-move/end-overtaken.js";
 import type { AdmittedFlow, Call, InstanceMethod, OperationServices } from "../contract.js";
+import { errorWithoutGuest } from "../flow/error-under-soft-delete.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { powerOffIfThere } from "./power-off-if-there.js";
 
@@ -42,14 +43,18 @@ export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", 
 // What the contract has no method for is done by power, as by Nova's drivers without one. A soft delete may have overtaken a move
 // that had destroyed the guest here: there is nothing to shut down then, and the delete is wanted all the same.
 export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
-  ...guestFlow("soft_delete_instance", {
-    act: async ({ services, instance, request: { requestId } }) => {
-      // First: a guest that the move has set aside is brought back, and is here again if it cannot be shut down.
-      await endOvertakenMove(services, instance, requestId);
-      await powerOffIfThere(services.context.driver, instance);
+  ...guestFlow(
+    "soft_delete_instance",
+    {
+      act: async ({ services, instance, request: { requestId } }) => {
+        // First: a guest that the move has set aside is brought back, and is here again if it cannot be shut down.
+        await endOvertakenMove(services, instance, requestId);
+        await powerOffIfThere(services.context.driver, instance);
+      },
+      record: ({ services, instance }) => record(services, instance, "soft-delete", "soft-deleting"),
     },
-    record: ({ services, instance }) => record(services, instance, "soft-delete", "soft-deleting"),
-  }),
+    { failed: ({ services, instance }) => errorWithoutGuest(services, instance) },
+  ),
   refused: deleteIfNowhere,
 };
 

@@ -31,8 +31,9 @@ describe("V18 an operation that changes the state alone", () => {
     async (method, vmState, taskState, act) => {
       const stage = new FlowStage({ instance: { vmState, taskState } });
       stage.answers[`driver.${act}`] = new Error("broken");
+      stage.answers["driver.instanceExists"] = true;
       expect(await stage.failure(method, {})).toMatchObject({ message: "broken" });
-      expect(stage.did.slice(1)).toEqual([
+      expect(stage.did.slice(1).filter(([what]) => what !== "driver.instanceExists")).toEqual([
         ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }],
         ["instance_add_fault", expect.objectContaining({ message: "broken" })],
       ]);
@@ -56,6 +57,14 @@ describe("6.2 soft delete", () => {
     stage.answers["driver.powerOff"] = new GuestNotFound("gone");
     await stage.run("soft_delete_instance", {});
     expect(stage.instance?.vmState).toBe("soft-delete");
+  });
+
+  test("one that fails leaves no server that looks usable without its guest", async () => {
+    const stage = new FlowStage({ instance: { taskState: "soft-deleting" } });
+    stage.answers["driver.powerOff"] = new Error("broken");
+    stage.answers["driver.instanceExists"] = false;
+    await stage.failure("soft_delete_instance", {});
+    expect(stage.instance).toMatchObject({ vmState: "error", taskState: null });
   });
 
   test("an instance that no host has any more is deleted at once", async () => {
