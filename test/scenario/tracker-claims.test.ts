@@ -300,9 +300,15 @@ describe("4.2 rebuild_claim", () => {
     const { world, agent } = await setUp();
     const { instance, migration } = await evacuation(world, agent);
     await agent.tracker.rebuildClaim(instance, "n1", migration, {});
-    const finished = await agent.tracker.finishEvacuation(instance, "n1", migration, { vmState: "active" }, [
-      "rebuilding",
-    ]);
+    const finished = await agent.tracker.finishEvacuation(
+      instance,
+      "n1",
+      migration,
+      { vmState: "active" },
+      {
+        taskState: ["rebuilding"],
+      },
+    );
     expect(finished).toMatchObject({ host: "h1", node: "n1", migrationContext: null, vmState: "active" });
     expect(world.store.migrations.get(migration.id)?.status).toBe("done");
     checkPersistedUsage(world, agent);
@@ -313,8 +319,25 @@ describe("4.2 rebuild_claim", () => {
     const { instance, migration } = await evacuation(world, agent);
     await agent.tracker.rebuildClaim(instance, "n1", migration, {});
     world.store.instances.save(instance.uuid, { taskState: "deleting" });
-    const finish = agent.tracker.finishEvacuation(instance, "n1", migration, {}, ["rebuild_spawning"]);
+    const finish = agent.tracker.finishEvacuation(instance, "n1", migration, {}, { taskState: ["rebuild_spawning"] });
     await expect(finish).rejects.toMatchObject({ name: "UnexpectedDeletingTaskState" });
+    expect(world.stored(instance.uuid).host).toBe("h0");
+    expect(world.store.migrations.get(migration.id)?.status).toBe("pre-migrating");
+  });
+
+  test("4.2 finish_evacuation when a next evacuation is as far: nothing is written", async () => {
+    const { world, agent } = await setUp();
+    const { instance, migration } = await evacuation(world, agent);
+    await agent.tracker.rebuildClaim(instance, "n1", migration, {});
+    world.store.instances.save(instance.uuid, { taskState: "rebuild_spawning", taskRequestId: "req-next" });
+    const finish = agent.tracker.finishEvacuation(
+      instance,
+      "n1",
+      migration,
+      {},
+      { taskState: ["rebuild_spawning"], ofRequest: "req-first" },
+    );
+    await expect(finish).rejects.toMatchObject({ name: "UnexpectedTaskState" });
     expect(world.stored(instance.uuid).host).toBe("h0");
     expect(world.store.migrations.get(migration.id)?.status).toBe("pre-migrating");
   });

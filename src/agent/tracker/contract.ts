@@ -66,7 +66,7 @@ export interface ResourceTracker {
   dropMoveClaimAtDestination(move: Moved, changes: InstanceChanges): Promise<Moved>;
   /**
    * host, node and compute id := here, context applied and dropped, then status `done`; one lock section (spec V28).
-   * `changes` are written together with it, if the task state still is one of `expectedTaskState`.
+   * `changes` are written together with it, if the task state still is one of `expected`, and of that request.
    * @throws UnexpectedTaskState, InstanceNotFound: nothing was written then.
    */
   finishEvacuation(
@@ -74,7 +74,7 @@ export interface ResourceTracker {
     node: string,
     migration: Migration,
     changes?: InstanceChanges,
-    expectedTaskState?: readonly (TaskState | null)[],
+    expected?: { readonly taskState?: readonly (TaskState | null)[]; readonly ofRequest?: string },
   ): Promise<Instance>;
   /**
    * The guest of a live migration runs here now: host, node and compute id := here, together with `changes`, and counted in

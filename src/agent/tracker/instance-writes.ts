@@ -15,9 +15,12 @@ export async function finishEvacuation(
   nodeName: string,
   migration: Migration,
   changes: InstanceChanges = {},
-  expectedTaskState?: readonly (TaskState | null)[],
+  { taskState, ofRequest }: { readonly taskState?: readonly (TaskState | null)[]; readonly ofRequest?: string } = {},
 ): Promise<Instance> {
-  const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
+  const expected = {
+    ...(taskState ? { expectedTaskState: [...taskState] } : {}),
+    ...(ofRequest === undefined ? {} : { ofRequest }),
+  };
   return takeOver(tracker, instance, nodeName, changes, expected, {
     migration: { id: migration.id, changes: { status: "done" } },
   });
@@ -40,7 +43,7 @@ async function takeOver(
   instance: Instance,
   nodeName: string,
   changes: InstanceChanges,
-  expected: Pick<SavedInstance, "expectedHost" | "expectedTaskState">,
+  expected: Pick<SavedInstance, "expectedHost" | "expectedTaskState" | "ofRequest">,
   migration: Pick<ParamsOf<ConductorMethods, "save_together">, "migration">,
 ): Promise<Instance> {
   const { lock, nodes, binding, context } = tracker;

@@ -193,7 +193,10 @@ async function finish(services: OperationServices, request: Request, progress: E
   const powerState = await driver.powerState(instance);
   const vmState = staysStopped(request, instance) ? "stopped" : "active";
   const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
-  await services.tracker.finishEvacuation(instance, request.node, migration, changes, ["rebuild_spawning"]);
+  await services.tracker.finishEvacuation(instance, request.node, migration, changes, {
+    taskState: ["rebuild_spawning"],
+    ofRequest: request.requestId,
+  });
 }
 
 /** The guest is here: what a move left elsewhere goes. If this is not done, the next start of this host does it. */

@@ -133,6 +133,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
     "devstack2 Instance.save task_state=rebuild_block_device_mapping",
     "devstack2 InstanceActionList.get_by_instance_uuid",
     "devstack2 Instance.save task_state=rebuild_spawning",
+    "devstack2 InstanceActionList.get_by_instance_uuid",
     "devstack2 Instance.save task_state=null vm_state=active host=devstack2",
     "devstack2 Migration.save status=done",
     "devstack2 ComputeNode.save",

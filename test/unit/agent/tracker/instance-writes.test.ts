@@ -58,11 +58,17 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
     const stage = staged({ instance: THERE });
     const migration = aMigration({ id: 7, ...TO_HERE });
     stage.node().account.countMigration({ ...migration, instanceUuid: "vm" }, null);
-    await finishEvacuation(stage.state, vm(stage), "node", migration, { taskState: null }, ["rebuild_spawning"]);
+    const expected = { taskState: ["rebuild_spawning"], ofRequest: "req-evacuate" } as const;
+    await finishEvacuation(stage.state, vm(stage), "node", migration, { taskState: null }, expected);
     expect(stage.said("save_together")).toEqual([
       [
         {
-          instance: { uuid: "vm", changes: { taskState: null, ...HERE }, expectedTaskState: ["rebuild_spawning"] },
+          instance: {
+            uuid: "vm",
+            changes: { taskState: null, ...HERE },
+            expectedTaskState: ["rebuild_spawning"],
+            ofRequest: "req-evacuate",
+          },
           migration: { id: 7, changes: { status: "done" } },
         },
       ],

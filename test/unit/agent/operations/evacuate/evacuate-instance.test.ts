@@ -80,7 +80,7 @@ describe("6.7 rows 3 to 6, on the destination", () => {
         "node",
         MOVE(),
         { vmState: "active", taskState: null, powerState: 1, launchedAt: NOW },
-        ["rebuild_spawning"],
+        { taskState: ["rebuild_spawning"], ofRequest: REQUEST },
       ],
     ]);
     expect(stage.events).toEqual(["compute_rebuild_instance", "Success"]);
