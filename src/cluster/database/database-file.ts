@@ -49,6 +49,8 @@ export class DatabaseFile {
 export class FileStatement {
   readonly #path: string;
   readonly #statement: Libsql.Statement<unknown[]>;
+  /** It has run, or failed, in a way that leaves it where it ended: of what can begin it anew, with other values, only `run` does so. */
+  #isLeft = false;
 
   constructor(path: string, statement: Libsql.Statement<unknown[]>) {
     this.#path = path;
@@ -62,7 +64,19 @@ export class FileStatement {
   }
 
   run(...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number | bigint } {
+    this.#isLeft = true;
     return guarded(this.#path, () => this.#statement.run(values));
+  }
+
+  /** Runs a statement without rows. Not to ask what it has changed saves a third of a small one. */
+  execute(...values: SqlValue[]): void {
+    if (this.#isLeft) {
+      this.run(...values);
+      return;
+    }
+    this.#isLeft = true;
+    guarded(this.#path, () => this.#statement.get(values));
+    this.#isLeft = false;
   }
 
   get(...values: SqlValue[]): unknown {

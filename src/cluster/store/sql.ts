@@ -174,7 +174,7 @@ export class Sql {
   }
 
   #execute(text: string): void {
-    this.#writer(text).run();
+    this.#writer(text).execute();
   }
 
   #flush(): void {

@@ -3,7 +3,7 @@ import { DatabaseFile, type SqlValue } from "../../database/database-file.js";
 export type { SqlValue };
 
 export interface Statement {
-  run(...values: SqlValue[]): unknown;
+  execute(...values: SqlValue[]): void;
   all(...values: SqlValue[]): unknown[];
 }
 

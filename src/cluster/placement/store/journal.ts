@@ -65,6 +65,6 @@ export class Journal implements Sink {
       statement = this.#database.prepare(sql);
       this.#statements.set(sql, statement);
     }
-    statement.run(...values);
+    statement.execute(...values);
   }
 }

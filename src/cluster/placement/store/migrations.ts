@@ -84,7 +84,7 @@ export function migrate(database: Database): void {
       database.exec(step);
     }
     database.exec("DELETE FROM placement_schema");
-    database.prepare("INSERT INTO placement_schema VALUES (?)").run(STEPS.length);
+    database.prepare("INSERT INTO placement_schema VALUES (?)").execute(STEPS.length);
     database.exec("COMMIT");
   } catch (error) {
     if (database.inTransaction) {

@@ -22,12 +22,12 @@ export class FailingDatabase implements Database {
   prepare(sql: string): Statement {
     const statement = this.#inner.prepare(sql);
     return {
-      run: (...values) => {
+      execute: (...values) => {
         if (this.failing?.test(sql)) {
           throw new Error("database or disk is full");
         }
         this.ran.push(sql);
-        return statement.run(...values);
+        statement.execute(...values);
       },
       all: (...values) => statement.all(...values),
     };
