@@ -82,18 +82,41 @@ export function setInventories(
   for (const inventory of unwanted) {
     remove(changing, inventory);
   }
+  const written: Inventory[] = [];
   for (const [resourceClass, amounts] of wanted) {
     const present = provider.inventories.get(resourceClass);
     if (present === undefined) {
-      insert(changing, provider, resourceClass, amounts);
+      written.push(insert(changing, provider, resourceClass, amounts));
     } else {
+      if (!hasAmounts(present, amounts)) {
+        written.push(present);
+      }
       change(changing, present, amounts);
     }
   }
-  if (wanted.size > 0) {
-    write(changing.unit, [...provider.inventories.values()]);
+  if (written.length < wanted.size) {
+    // Those that stay as they are have been given again, which is when they were updated last; that is all of their rows that changes.
+    changing.unit.write(
+      "UPDATE placement_inventories SET updated_at = ? WHERE provider_id = ?",
+      changing.unit.now,
+      provider.id,
+    );
+  }
+  if (written.length > 0) {
+    write(changing.unit, written);
   }
   incrementGeneration(changing.unit, provider);
+}
+
+function hasAmounts({ amounts }: Inventory, wanted: InventoryAmounts): boolean {
+  return (
+    amounts.total === wanted.total &&
+    amounts.reserved === wanted.reserved &&
+    amounts.min_unit === wanted.min_unit &&
+    amounts.max_unit === wanted.max_unit &&
+    amounts.step_size === wanted.step_size &&
+    amounts.allocation_ratio === wanted.allocation_ratio
+  );
 }
 
 function write(unit: Changing["unit"], inventories: readonly Inventory[]): void {

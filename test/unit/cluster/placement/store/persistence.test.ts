@@ -66,6 +66,39 @@ describe("persistence", () => {
     ).toHaveLength(4);
   });
 
+  it.each([
+    ["all as they were", { VCPU: 8, DISK_GB: 10, MEMORY_MB: 64 }, 1, 0],
+    ["one that differs", { VCPU: 8, DISK_GB: 11, MEMORY_MB: 64 }, 1, 1],
+    ["all different", { VCPU: 7, DISK_GB: 11, MEMORY_MB: 65 }, 0, 1],
+    ["one new, one gone", { VCPU: 8, DISK_GB: 10, PCPU: 4 }, 1, 1],
+    ["one new, the others different", { VCPU: 7, DISK_GB: 11, MEMORY_MB: 65, PCPU: 4 }, 0, 1],
+  ])("writes of inventories that are given again what has changed: %s", (_what, totals, touches, upserts) => {
+    const database = new FailingDatabase(openDatabase(":memory:"));
+    const world = new World({ database });
+    world.provider(1, { VCPU: 8, DISK_GB: 10, MEMORY_MB: 64 });
+    world.now += 60_000;
+    database.ran.length = 0;
+    const path = `/resource_providers/${uuid(1)}/inventories`;
+    const inventories = Object.fromEntries(Object.entries(totals).map(([name, total]) => [name, { total }]));
+    world.json("PUT", path, { resource_provider_generation: 1, inventories });
+    const counted = (start: string) => database.ran.filter((sql) => sql.startsWith(start)).length;
+    expect([counted("UPDATE placement_inventories"), counted("INSERT INTO placement_inventories")]).toEqual([
+      touches,
+      upserts,
+    ]);
+    const again = new World({ database });
+    again.now = world.now += 60_000;
+    const shown = (from: World) =>
+      [path, ...Object.keys(totals).map((name) => `${path}/${name}`)].map((each) => {
+        const { status, headers, body } = from.send("GET", each);
+        return [status, headers["last-modified"], sorted(JSON.parse(body))];
+      });
+    expect(shown(again)).toEqual(shown(world));
+    expect(shown(again).map(([, modified]) => modified)).toEqual(
+      Array(Object.keys(totals).length + 1).fill("Sat, 21 Nov 2026 12:01:00 GMT"),
+    );
+  });
+
   it("forgets what was deleted", () => {
     const database = openDatabase(":memory:");
     const world = new World({ database });
