@@ -21,7 +21,7 @@ export function refreshZones(sql: Sql, hosts: readonly string[]): number[] {
     JSON.stringify(hosts),
   );
   for (const [id = 0, zone = ""] of changed) {
-    sql.run("UPDATE services SET availability_zone = ? WHERE id = ?", zone, id);
+    sql.execute("UPDATE services SET availability_zone = ? WHERE id = ?", zone, id);
   }
   return changed.map(([id]) => Number(id));
 }

@@ -95,7 +95,7 @@ export class Aggregates {
       if (this.#existing(id).hosts.includes(host)) {
         throw new AggregateHostExists(`Aggregate ${id} already has host ${host}.`, { id, host });
       }
-      sql.run("INSERT INTO aggregate_hosts (aggregate_id, host) VALUES (?, ?)", id, host);
+      sql.execute("INSERT INTO aggregate_hosts (aggregate_id, host) VALUES (?, ?)", id, host);
       this.#table.update(id, { updatedAt: clock.now() });
       return this.#changed(id, [host]);
     });
@@ -120,12 +120,12 @@ export class Aggregates {
     const { sql, clock } = this.#context;
     sql.transaction(() => {
       const gone = "host IN (SELECT value FROM json_each(?))";
-      sql.run(`DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND ${gone}`, id, JSON.stringify(left));
+      sql.execute(`DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND ${gone}`, id, JSON.stringify(left));
       for (const host of joined) {
         anyText(host, "host");
       }
       const added = "SELECT ?, value FROM json_each(?)";
-      sql.run(`INSERT INTO aggregate_hosts (aggregate_id, host) ${added}`, id, JSON.stringify(joined));
+      sql.execute(`INSERT INTO aggregate_hosts (aggregate_id, host) ${added}`, id, JSON.stringify(joined));
       this.#table.update(id, { updatedAt: clock.now() });
       this.#changed(id, [...left, ...joined]);
     });
@@ -136,7 +136,7 @@ export class Aggregates {
     const { sql, changes } = this.#context;
     sql.transaction(() => {
       const { hosts } = this.#existing(id);
-      sql.run("DELETE FROM aggregates WHERE id = ?", id);
+      sql.execute("DELETE FROM aggregates WHERE id = ?", id);
       this.#refreshZones(hosts);
       changes.changed("aggregate", id);
     });
@@ -159,9 +159,9 @@ export class Aggregates {
     const { sql } = this.#context;
     metadataShape(metadata, "metadata");
     for (const [key, value] of Object.entries(metadata)) {
-      sql.run("DELETE FROM aggregate_metadata WHERE aggregate_id = ? AND key = ?", id, key);
+      sql.execute("DELETE FROM aggregate_metadata WHERE aggregate_id = ? AND key = ?", id, key);
       if (value !== null) {
-        sql.run("INSERT INTO aggregate_metadata VALUES (?, ?, ?)", id, key, value);
+        sql.execute("INSERT INTO aggregate_metadata VALUES (?, ?, ?)", id, key, value);
       }
     }
   }

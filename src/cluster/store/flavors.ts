@@ -57,7 +57,7 @@ export class Flavors {
   destroy(flavorid: string): void {
     this.#context.sql.transaction(() => {
       const { id } = this.#existing(flavorid);
-      this.#context.sql.run("DELETE FROM flavors WHERE id = ?", id);
+      this.#context.sql.execute("DELETE FROM flavors WHERE id = ?", id);
       this.#context.changes.changed("flavor", id);
     });
   }
@@ -82,7 +82,7 @@ export class Flavors {
           { flavorid, projectId },
         );
       }
-      this.#context.sql.run("INSERT INTO flavor_projects (flavor_id, project_id) VALUES (?, ?)", id, projectId);
+      this.#context.sql.execute("INSERT INTO flavor_projects (flavor_id, project_id) VALUES (?, ?)", id, projectId);
       this.#context.changes.changed("flavor", id);
     });
   }

@@ -216,11 +216,15 @@ export class Instances {
         );
       }
       const now = clock.now();
-      sql.run("UPDATE instances SET deleted = id, deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id);
+      sql.execute("UPDATE instances SET deleted = id, deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id);
       const migrations = sql.all("SELECT id FROM migrations WHERE instance_uuid = ? AND deleted = 0", uuid);
-      sql.run("UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0", now, uuid);
-      sql.run("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
-      sql.run("DELETE FROM server_group_members WHERE instance_uuid = ?", uuid);
+      sql.execute(
+        "UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0",
+        now,
+        uuid,
+      );
+      sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
+      sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", uuid);
       recentInstances.forget(uuid);
       changes.changed("instance", uuid);
       for (const [migrationId] of migrations) {

@@ -45,7 +45,7 @@ export class Leases {
   put(lease: HostLease): void {
     const { sql } = this.#context;
     sql.transaction(() => {
-      sql.run("DELETE FROM host_leases WHERE host = ?", lease.host);
+      sql.execute("DELETE FROM host_leases WHERE host = ?", lease.host);
       this.#table.insert(lease);
     });
   }
@@ -62,7 +62,7 @@ export class Leases {
     return sql.transaction(() => {
       // Hypervisors outlive the state of record: one that is made anew must not count from 1 again.
       const epoch = Math.max(this.epoch(host) + 1, Math.floor(clock.now()));
-      sql.run(
+      sql.execute(
         "INSERT INTO host_epochs (host, epoch) VALUES (?, ?) ON CONFLICT (host) DO UPDATE SET epoch = ?",
         host,
         epoch,

@@ -73,7 +73,7 @@ export class Messages {
   }
 
   taken(ids: readonly number[]): void {
-    this.#context.sql.run("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+    this.#context.sql.execute("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
   /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */
@@ -89,7 +89,7 @@ export class Messages {
   recordAnswer(bootId: string, callId: number, answer: string): void {
     anyText(bootId, "bootId");
     anyId(callId, "callId");
-    this.#context.sql.run(
+    this.#context.sql.execute(
       "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)",
       bootId,
       callId,
@@ -112,12 +112,12 @@ export class Messages {
     for (const call of seen) {
       calls.delete(call);
     }
-    this.#context.sql.run("DELETE FROM answers WHERE boot_id = ? AND call_id <= ?", bootId, callId);
+    this.#context.sql.execute("DELETE FROM answers WHERE boot_id = ? AND call_id <= ?", bootId, callId);
   }
 
   /** Drops what was recorded before that time (ms): the agents of those boots have long given up. */
   forgetAnswersBefore(time: number): void {
-    this.#context.sql.run("DELETE FROM answers WHERE created_at < ?", time);
+    this.#context.sql.execute("DELETE FROM answers WHERE created_at < ?", time);
     this.#kept = null;
   }
 

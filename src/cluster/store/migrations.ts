@@ -233,7 +233,7 @@ export class Migrations {
     const { sql, random } = this.#context;
     const uuid = row.uuid ?? random.uuid();
     if (row.uuid === null) {
-      sql.run("UPDATE migrations SET uuid = ? WHERE id = ? AND uuid IS NULL", uuid, row.id);
+      sql.execute("UPDATE migrations SET uuid = ? WHERE id = ? AND uuid IS NULL", uuid, row.id);
     }
     return { ...row, uuid };
   }

@@ -159,7 +159,7 @@ export class Ports {
   }
 
   destroy(uuid: string): void {
-    this.#context.sql.run("DELETE FROM ports WHERE uuid = ?", uuid);
+    this.#context.sql.execute("DELETE FROM ports WHERE uuid = ?", uuid);
   }
 
   #attach(uuid: string, changes: Pick<Port, "deviceId" | "deviceOwner" | "tag">): Port {
@@ -200,7 +200,10 @@ export class Ports {
       throw new IpAddressGenerationFailure("No more IP addresses available on the flat network.");
     }
     const after = address === POOL.last ? POOL.first : address + 1;
-    sql.run(next === undefined ? "INSERT INTO next_address VALUES (?)" : "UPDATE next_address SET address = ?", after);
+    sql.execute(
+      next === undefined ? "INSERT INTO next_address VALUES (?)" : "UPDATE next_address SET address = ?",
+      after,
+    );
     return address;
   }
 

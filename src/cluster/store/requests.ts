@@ -50,7 +50,7 @@ export class Requests {
   saveSpec(spec: RequestSpec): void {
     const { sql } = this.#context;
     sql.transaction(() => {
-      sql.run("DELETE FROM request_specs WHERE instance_uuid = ?", spec.instanceUuid);
+      sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", spec.instanceUuid);
       this.#specs.insert(spec);
     });
   }

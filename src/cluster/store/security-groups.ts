@@ -132,7 +132,7 @@ export class SecurityGroups {
       if (sql.get(used, uuid) !== undefined) {
         throw new SecurityGroupInUse(`Security Group ${uuid} in use.`);
       }
-      sql.run("DELETE FROM security_groups WHERE uuid = ?", uuid);
+      sql.execute("DELETE FROM security_groups WHERE uuid = ?", uuid);
     });
   }
 
@@ -162,7 +162,7 @@ export class SecurityGroups {
   }
 
   destroyRule(uuid: string): void {
-    this.#context.sql.run("DELETE FROM security_group_rules WHERE uuid = ?", uuid);
+    this.#context.sql.execute("DELETE FROM security_group_rules WHERE uuid = ?", uuid);
   }
 
   #count(table: "security_groups" | "security_group_rules", projectId: string): number {

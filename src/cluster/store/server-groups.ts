@@ -76,7 +76,7 @@ export class ServerGroups {
   }
 
   addMember(groupId: number, instanceUuid: string, userId: string): void {
-    this.#context.sql.run(
+    this.#context.sql.execute(
       "INSERT INTO server_group_members (group_id, instance_uuid, user_id) VALUES (?, ?, ?)",
       groupId,
       instanceUuid,
@@ -85,7 +85,7 @@ export class ServerGroups {
   }
 
   removeMember(instanceUuid: string): void {
-    this.#context.sql.run("DELETE FROM server_group_members WHERE instance_uuid = ?", instanceUuid);
+    this.#context.sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", instanceUuid);
   }
 
   /** @param userId null: of the whole project */

@@ -176,7 +176,7 @@ export class Services {
     sql.transaction(() => {
       const { binary, host } = this.#existing(id);
       const now = clock.now();
-      sql.run("UPDATE services SET deleted = id, deleted_at = ? WHERE id = ?", now, id);
+      sql.execute("UPDATE services SET deleted = id, deleted_at = ? WHERE id = ?", now, id);
       changes.changed("service", id);
       if (binary !== COMPUTE_BINARY) {
         return;
@@ -187,7 +187,7 @@ export class Services {
         host,
       );
       for (const [node = null] of nodes) {
-        sql.run("UPDATE compute_nodes SET deleted = id, deleted_at = ?, mapped = 0 WHERE id = ?", now, node);
+        sql.execute("UPDATE compute_nodes SET deleted = id, deleted_at = ?, mapped = 0 WHERE id = ?", now, node);
         changes.changed("compute_node", Number(node));
       }
     });

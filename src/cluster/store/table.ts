@@ -79,11 +79,11 @@ export class Table<T extends object> {
     return this.#sql.run(`INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${marks})`, ...encoded).id;
   }
 
-  /** Changes the row with this id; false when there is none. */
-  update(id: number, values: Partial<T>, extra: Readonly<Record<string, SqlValue>> = {}): boolean {
+  /** Changes the row with this id, if there is one. */
+  update(id: number, values: Partial<T>, extra: Readonly<Record<string, SqlValue>> = {}): void {
     const [columns, encoded] = this.#encode(values, extra);
     const assignments = columns.map((column) => `${column} = ?`).join(", ");
-    return this.#sql.run(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, id).changes > 0;
+    this.#sql.execute(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, id);
   }
 
   /**
@@ -93,7 +93,7 @@ export class Table<T extends object> {
   change<R extends T & { readonly id: number }>(record: R, values: Partial<T>): R {
     const [columns, encoded] = this.#encode(values, {});
     const assignments = columns.map((column) => `${column} = ?`).join(", ");
-    this.#sql.run(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, record.id);
+    this.#sql.execute(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, record.id);
     // As they would be read.
     const decoded = Object.keys(values).map((field, index) => [
       field,

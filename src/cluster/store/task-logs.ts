@@ -56,7 +56,7 @@ export class TaskLogs {
   }
 
   #put(log: TaskLog): void {
-    this.#context.sql.run(
+    this.#context.sql.execute(
       `DELETE FROM task_log WHERE ${OF_PERIOD} AND host = ?`,
       log.taskName,
       log.periodBeginning,

@@ -48,6 +48,6 @@ export class Tasks {
   }
 
   finish(id: number): void {
-    this.#context.sql.run("DELETE FROM tasks WHERE id = ?", id);
+    this.#context.sql.execute("DELETE FROM tasks WHERE id = ?", id);
   }
 }
