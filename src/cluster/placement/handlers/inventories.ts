@@ -38,11 +38,14 @@ interface InventoriesBody {
  * The amounts of several inventories by class. The schema looks only at what stands under a name that a class can have.
  * @throws {ResourceClassNotFound} for something else under another name.
  */
-export function amountsByClass(inventories: Readonly<Record<string, unknown>>): Map<string, InventoryAmounts> {
+export function amountsByClass(
+  { state: { classes } }: Pick<Call, "state">,
+  inventories: Readonly<Record<string, unknown>>,
+): Map<string, InventoryAmounts> {
   const amounts = new Map<string, InventoryAmounts>();
   for (const name in inventories) {
     const body = inventories[name];
-    if (!validatorFor(PUT_INVENTORY_RECORD)(body)) {
+    if (!classes.has(name) && !validatorFor(PUT_INVENTORY_RECORD)(body)) {
       throw new ResourceClassNotFound(name);
     }
     amounts.set(name, amountsOf(body as InventoryBody));
@@ -174,7 +177,7 @@ export function putInventories(call: Call): Answer {
   checkGeneration(owner, body.resource_provider_generation);
   let wanted: ReadonlyMap<string, InventoryAmounts>;
   try {
-    wanted = amountsByClass(body.inventories);
+    wanted = amountsByClass(call, body.inventories);
     for (const [name, amounts] of wanted) {
       checkCapacity(call, owner, name, amounts);
     }

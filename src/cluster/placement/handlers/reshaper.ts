@@ -82,7 +82,7 @@ function newInventories(call: Call, body: ReshaperBody): NewInventories {
       );
     }
     try {
-      found.set(provider, amountsByClass(inventories));
+      found.set(provider, amountsByClass(call, inventories));
     } catch (error) {
       throw error instanceof NotFound ? badRequest(`malformed reshaper data: ${error.message}`) : error;
     }

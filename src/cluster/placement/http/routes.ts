@@ -140,17 +140,16 @@ export function matchRoute(path: string): Match | undefined {
   if (exact !== undefined) {
     return { route: exact, params: [] };
   }
-  const [, collection = "", id = "", sub, name, ...rest] = path.split("/");
-  if (!COLLECTIONS.has(collection) || id === "" || rest.length > 0 || name === "") {
+  const segments = path.split("/");
+  // Not taken apart by a pattern: that would run an iterator for each request.
+  const collection = segments[1] ?? "";
+  const id = segments[2] ?? "";
+  const sub = segments[3];
+  const name = segments[4];
+  if (!COLLECTIONS.has(collection) || id === "" || segments.length > 5 || name === "") {
     return undefined;
   }
-  let pattern = `/${collection}/*`;
-  if (sub !== undefined) {
-    pattern += `/${sub}`;
-  }
-  if (name !== undefined) {
-    pattern += "/*";
-  }
-  const route = ROUTES.get(pattern);
+  const below = sub === undefined ? "" : `/${sub}`;
+  const route = ROUTES.get(`/${collection}/*${below}${name === undefined ? "" : "/*"}`);
   return route === undefined ? undefined : { route, params: name === undefined ? [id] : [id, name] };
 }

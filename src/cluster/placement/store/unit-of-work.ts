@@ -14,7 +14,8 @@ export class UnitOfWork {
   readonly now: number;
   readonly #sink: Sink | undefined;
   #undo: (() => void)[] = [];
-  #rows = new ChangedRows();
+  /** Undefined: nothing has changed. */
+  #rows: ChangedRows | undefined;
 
   /** @param sink absent: what has changed is in memory only */
   constructor(clock: Clock, sink: Sink | undefined) {
@@ -29,7 +30,7 @@ export class UnitOfWork {
   }
 
   write(sql: string, ...values: SqlValue[]): void {
-    this.#rows.write(sql, values);
+    this.#changed.write(sql, values);
   }
 
   /** Notes that a provider's row has changed, of which `undo` restores what was changed. */
@@ -42,34 +43,36 @@ export class UnitOfWork {
       provider.updatedAt = updatedAt;
       provider.fragments = null;
     });
-    this.#rows.provider(provider, what);
+    this.#changed.provider(provider, what);
   }
 
   /** Notes that a consumer's row was made, has changed or is gone. */
   consumer(consumer: Consumer, what: ConsumerChange): void {
-    this.#rows.consumer(consumer, what);
+    this.#changed.consumer(consumer, what);
   }
 
   /** Notes that a consumer, which has these allocations, is about to have others. */
   allocated(consumer: Consumer, before: readonly Allocation[]): void {
-    this.#rows.allocations(consumer, before);
+    this.#changed.allocations(consumer, before);
   }
 
   /** Forgets a provider whose row is deleted. */
   gone(provider: Provider): void {
-    this.#rows.gone(provider);
+    this.#changed.gone(provider);
   }
 
   /** Hands on what has changed; takes everything back when that fails. May be called again after further changes. */
   commit(): void {
     try {
-      this.#sink?.take(this.#rows, this.#undo);
+      if (this.#rows !== undefined) {
+        this.#sink?.take(this.#rows, this.#undo);
+      }
     } catch (error) {
       this.rollback();
       throw error;
     }
     this.#undo = [];
-    this.#rows = new ChangedRows();
+    this.#rows = undefined;
   }
 
   rollback(): void {
@@ -77,6 +80,11 @@ export class UnitOfWork {
       undo();
     }
     this.#undo = [];
-    this.#rows = new ChangedRows();
+    this.#rows = undefined;
+  }
+
+  get #changed(): ChangedRows {
+    this.#rows ??= new ChangedRows();
+    return this.#rows;
   }
 }
