@@ -22,11 +22,11 @@ import type {
   StuckMoveOptions,
 } from "./contract.js";
 import { completePartialDeletion } from "./delete/delete-instance.js";
+import { findLeftGuests } from "./find-left-guests.js";
 import { isLeaseLost, mustNotUndo } from "./flow/error-wrappers.js";
 import { heardConductor } from "./flow/heard-conductor.js";
 import { InterruptedRequests } from "./interrupted-requests.js";
 import { LeftGuests } from "./left-guests.js";
-import { findLeftGuests } from "./live-migration/find-left-guests.js";
 import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import { recoverLiveMigrations } from "./live-migration/recover.js";
 import { IncomingMoves } from "./moves/incoming-moves.js";

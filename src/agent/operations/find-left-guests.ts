@@ -1,13 +1,13 @@
-import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../records/index.js";
-import { InstanceExists } from "../../../virt/errors.js";
-import { requestId as newRequestId } from "../../context.js";
-import { requireHostLease } from "../../life/host-lease.js";
-import type { OperationServices } from "../contract.js";
-import { destroyOptions } from "../flow/guest-options.js";
-import { removeArrived } from "./destination.js";
-import { driverData } from "./flow.js";
-import { reasonToKeep } from "./reason-to-keep.js";
-import { filesAreShared } from "./recover.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
+import { InstanceExists } from "../../virt/errors.js";
+import { requestId as newRequestId } from "../context.js";
+import { requireHostLease } from "../life/host-lease.js";
+import type { OperationServices } from "./contract.js";
+import { destroyOptions } from "./flow/guest-options.js";
+import { removeArrived } from "./live-migration/destination.js";
+import { driverData } from "./live-migration/flow.js";
+import { reasonToKeep } from "./live-migration/reason-to-keep.js";
+import { filesAreShared } from "./live-migration/recover.js";
 
 /**
  * Finds again what moves have left on this host, and a process that is gone was still to remove: guests of instances that are

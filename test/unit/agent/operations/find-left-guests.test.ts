@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Instance, Migration } from "../../../../../src/records/index.js";
-import { InstanceExists } from "../../../../../src/virt/errors.js";
-import { FlowStage, VM } from "../../support/flow-stage.js";
-import { FROM_HERE, TO_HERE } from "../../support/staged-move.js";
+import type { Instance, Migration } from "../../../../src/records/index.js";
+import { InstanceExists } from "../../../../src/virt/errors.js";
+import { FlowStage, VM } from "../support/flow-stage.js";
+import { FROM_HERE, TO_HERE } from "../support/staged-move.js";
 
 type Other = Partial<Migration>;
 
