@@ -21,11 +21,11 @@ import { SET_ADMIN_PASSWORD } from "./states/set-admin-password.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
 import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";
 import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";
+import { SOFT_DELETE_INSTANCE } from "./states/soft-delete-instance.js";
 import {
   PAUSE_INSTANCE,
   RESTORE_INSTANCE,
   RESUME_INSTANCE,
-  SOFT_DELETE_INSTANCE,
   SUSPEND_INSTANCE,
   UNPAUSE_INSTANCE,
   UNRESCUE_INSTANCE,

@@ -1,5 +1,6 @@
 import { SET_ASIDE_BY } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import { errorWhileSoftDeleting } from "../flow/error-under-soft-delete.js";
 import { type MoveProgress, succeeded, wasStopped } from "./move-request.js";
 
 /**
@@ -15,7 +16,7 @@ export async function bringGuestBack(progress: MoveProgress): Promise<void> {
   if (migration.status !== "migrating" || !stays || now.systemMetadata[SET_ASIDE_BY] !== undefined) {
     return;
   }
-  await succeeded(progress, "bring back the guest that the move has set aside", () =>
+  const isBack = await succeeded(progress, "bring back the guest that the move has set aside", () =>
     driver.moves.finishRevertMigration(now, {
       network: [],
       migration,
@@ -23,4 +24,7 @@ export async function bringGuestBack(progress: MoveProgress): Promise<void> {
       powerOn: !wasStopped(move),
     }),
   );
+  if (!isBack) {
+    await errorWhileSoftDeleting(services, now);
+  }
 }

@@ -1,10 +1,12 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { Instance, MigrationStatus } from "../../../records/index.js";
+import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { OperationServices } from "../contract.js";
 import { revertToSource } from "../moves/move-allocations.js";
 import { bringGuestBack } from "./bring-guest-back.js";
+import { COLD } from "./confirmed-moves.js";
 import { finishFailed } from "./finish-resize.js";
-import { failMove, type MoveProgress } from "./move-request.js";
+import { finishRevertFailed } from "./finish-revert-resize.js";
+import { failMove, type MoveProgress, succeeded } from "./move-request.js";
 import { revertFailed } from "./revert-resize.js";
 
 interface Overtaken {
@@ -22,7 +24,7 @@ const OVERTAKEN: readonly Overtaken[] = [
 
 /**
  * Ends the cold move of an instance whose task_state another request has taken for good. Whoever takes the next step of the move
- * would do the same, but may have died, and no start of it finds a move by another's task_state.
+ * would do the same, but may have died, and no start of it finds a move by another's task_state. May be repeated.
  */
 export async function endOvertakenMove(
   services: OperationServices,
@@ -30,29 +32,51 @@ export async function endOvertakenMove(
   requestId: string,
 ): Promise<void> {
   const { conductor, host } = services.context;
-  const moves = await conductor.call("migrations_by_filters", {
-    filters: {
-      instanceUuid: instance.uuid,
-      host,
-      migrationTypes: ["migration", "resize"],
-      statuses: OVERTAKEN.flatMap(({ statuses }) => statuses),
-    },
-  });
-  for (const migration of moves) {
-    const found = OVERTAKEN.find(
-      ({ statuses, side }) => statuses.includes(migration.status) && migration[side] === host,
-    );
-    if (found) {
+  const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid, host } });
+  const last = Math.max(...moves.map(({ id }) => id));
+  for (const migration of moves.filter(({ migrationType }) => COLD.includes(migrationType))) {
+    const end =
+      migration.status === "reverted"
+        ? migration.id === last && endOfRevert(instance, migration)
+        : OVERTAKEN.find(({ statuses, side }) => statuses.includes(migration.status) && migration[side] === host)?.end;
+    if (end) {
       const request = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
       const error = new UnexpectedTaskState(`instance ${instance.uuid} is ${instance.taskState} by now`);
-      await found.end({ services, request, move: { instance, migration } }, error);
+      await end({ services, request, move: { instance, migration } }, error);
     }
   }
 }
 
+/**
+ * The destination has given its guest up, and the source has not made its own yet, as the flavors of the move say, which go last:
+ * it will find that the move is not its to finish. On one host the flavor says whether it has begun to.
+ * @returns undefined: the revert has come to its end
+ */
+function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration: Migration) {
+  if (oldFlavor === null && newFlavor === null) {
+    return undefined;
+  }
+  const { sourceCompute, destCompute, oldInstanceTypeId } = migration;
+  const isHome = host === sourceCompute && (sourceCompute !== destCompute || flavor.id === oldInstanceTypeId);
+  return isHome ? endAtHome : host === destCompute ? revertFailed : undefined;
+}
+
+/** The source has the instance, and has died before it had its guest. */
+async function endAtHome(progress: MoveProgress, error: Error): Promise<void> {
+  await takeHalfBack(progress);
+  await finishRevertFailed(progress, error);
+}
+
 async function endOnSource(progress: MoveProgress, error: Error): Promise<void> {
-  const { services, request, move } = progress;
   await bringGuestBack(progress);
-  await revertToSource(services, move, { requestId: request.requestId });
+  await takeHalfBack(progress);
   await failMove(progress, null, error);
+}
+
+/** The move ends also where Placement refuses it; then somebody has to look at what the migration holds (spec 9.3). */
+async function takeHalfBack(progress: MoveProgress): Promise<void> {
+  const { services, request, move } = progress;
+  await succeeded(progress, "give the allocations back to the instance", () =>
+    revertToSource(services, move, { requestId: request.requestId }),
+  );
 }

@@ -68,7 +68,7 @@ async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Pro
   await runOperation(call, STEPS, { services, request, move }, finishRevertFailed);
 }
 
-async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
+export async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
   await forgetFlavors(progress);
   await revertFailed(progress, error);
 }

@@ -9,7 +9,7 @@ import { attempt } from "./error-wrappers.js";
  * @param overtaken what ended the operation
  */
 export async function errorUnderSoftDelete(
-  { context, tracker }: OperationServices,
+  services: OperationServices,
   instance: Instance,
   overtaken: unknown,
   changes: InstanceChanges = {},
@@ -17,32 +17,22 @@ export async function errorUnderSoftDelete(
   if (!(overtaken instanceof UnexpectedTaskState) || overtaken instanceof UnexpectedDeletingTaskState) {
     return;
   }
-  await attempt(context, instance.uuid, "set the instance to error", () => setToError(tracker, instance, changes));
+  await errorWhileSoftDeleting(services, instance, changes);
 }
 
-/**
- * Spec 6.2 OPT. A soft delete fails, and is the last that has the instance: the host that takes the next step of a move that it has
- * overtaken may be down, and finds no task_state of a soft delete later.
- */
-export async function errorWithoutGuest({ context, tracker }: OperationServices, instance: Instance): Promise<void> {
-  await attempt(context, instance.uuid, "set an instance without its guest to error", async () => {
-    if (!(await context.driver.instanceExists(instance))) {
-      await setToError(tracker, instance);
-    }
-  });
-}
-
-/** Only while a soft delete has it. */
-async function setToError(
-  tracker: OperationServices["tracker"],
+/** Unless the soft delete has ended, or somebody has taken the instance from it. */
+export async function errorWhileSoftDeleting(
+  { context, tracker }: OperationServices,
   instance: Instance,
   changes: InstanceChanges = {},
 ): Promise<void> {
-  try {
-    await tracker.saveInstance(instance, { ...changes, vmState: "error" }, ["soft-deleting"]);
-  } catch (error) {
-    if (!(error instanceof UnexpectedTaskState || error instanceof ObjectActionError)) {
-      throw error;
+  await attempt(context, instance.uuid, "set the instance to error", async () => {
+    try {
+      await tracker.saveInstance(instance, { ...changes, vmState: "error" }, ["soft-deleting"]);
+    } catch (error) {
+      if (!(error instanceof UnexpectedTaskState || error instanceof ObjectActionError)) {
+        throw error;
+      }
     }
-  }
+  });
 }

@@ -11,22 +11,21 @@ export interface GuestProgress<R> {
   instance: Instance;
 }
 
-/** What there is to an operation besides its steps. */
-interface Ends<P> {
-  /** What follows the steps, in the same event. */
+interface Hooks<P> {
   readonly after?: (progress: P) => Promise<unknown>;
-  /** What is seen to when one of them has failed, while the instance still has the task_state. */
-  readonly failed?: (progress: P) => Promise<unknown>;
+  readonly failed?: (progress: P) => Promise<void>;
 }
 
 /**
  * An operation on a guest of this host. When a step fails, the instance gets a fault and has no task_state any more; its
  * message follows an instance that has moved.
+ * @param after what follows the steps, in the same event
+ * @param failed what a failed step leaves to do, before the task_state goes; does not throw
  */
 export function guestFlow<M extends InstanceMethod>(
   method: M,
   steps: Readonly<Record<string, Step<GuestProgress<RequestOf<M>>>>>,
-  { after, failed }: Ends<GuestProgress<RequestOf<M>>> = {},
+  { after, failed }: Hooks<GuestProgress<RequestOf<M>>> = {},
 ): AdmittedFlow<M> & { readonly list: ReturnType<typeof stepList<GuestProgress<RequestOf<M>>>> } {
   const list = stepList(method, steps);
   return {
@@ -38,11 +37,11 @@ export function guestFlow<M extends InstanceMethod>(
       await operation(services.context, event, async () => {
         try {
           await runSteps(services, list, progress);
-          await after?.(progress);
         } catch (error) {
           await failed?.(progress);
           throw error;
         }
+        await after?.(progress);
       });
     },
   };
