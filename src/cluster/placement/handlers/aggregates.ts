@@ -1,4 +1,4 @@
-import { type Answer, type Call, jsonStrings, provider, readJson } from "../http/call.js";
+import { type Answer, type Call, provider, readJson } from "../http/call.js";
 import { conflict, ErrorCode } from "../http/http-error.js";
 import type { Provider } from "../model/records.js";
 import { PUT_AGGREGATES_1_1, PUT_AGGREGATES_1_19 } from "../schemas/membership.js";
@@ -7,9 +7,9 @@ import { setAggregates } from "../store/membership-changes.js";
 /** From here on changes are guarded by the provider's generation. */
 const GENERATION_SINCE = 19;
 
-function answer(call: Call, owner: Provider, uuids: Iterable<string>): Answer {
+function answer(call: Call, owner: Provider, uuids: readonly string[]): Answer {
   const generation = call.minor >= GENERATION_SINCE ? `,"resource_provider_generation":${owner.generation}` : "";
-  return { body: `{"aggregates":${jsonStrings(uuids)}${generation}}`, modified: call.unit.now };
+  return { body: `{"aggregates":${JSON.stringify(uuids)}${generation}}`, modified: call.unit.now };
 }
 
 export function getAggregates(call: Call): Answer {

@@ -1,13 +1,4 @@
-import {
-  type Answer,
-  type Call,
-  checkQuery,
-  jsonStrings,
-  latest,
-  NO_CONTENT,
-  provider,
-  readJson,
-} from "../http/call.js";
+import { type Answer, type Call, checkQuery, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
 import { validatorFor } from "../json/validator.js";
 import { NotFound } from "../model/errors.js";
@@ -97,7 +88,7 @@ function nameFilter(text: string): (trait: Trait) => boolean {
 }
 
 function traitsJson(traits: Iterable<Trait>, generation?: number): string {
-  const names = jsonStrings([...traits].map(({ name }) => name));
+  const names = JSON.stringify([...traits].map(({ name }) => name));
   return `{"traits":${names}${generation === undefined ? "" : `,"resource_provider_generation":${generation}`}}`;
 }
 
@@ -124,12 +115,19 @@ export function putProviderTraits(call: Call): Answer {
       ErrorCode.concurrentUpdate,
     );
   }
-  const names = [...new Set(body.traits)];
-  const missing = names.filter((name) => !call.state.traits.has(name));
-  if (missing.length > 0) {
-    throw badRequest(`No such trait ${missing.join(", ")}`);
+  const traits = new Set<Trait>();
+  const missing = new Set<string>();
+  for (const name of body.traits) {
+    const trait = call.state.traits.get(name);
+    if (trait === undefined) {
+      missing.add(name);
+    } else {
+      traits.add(trait);
+    }
   }
-  const traits = new Set(names.map((name) => call.state.trait(name)));
+  if (missing.size > 0) {
+    throw badRequest(`No such trait ${[...missing].join(", ")}`);
+  }
   setTraits(call, owner, traits);
   return { body: traitsJson(traits, owner.generation), modified: latest(traits, call.unit.now) };
 }

@@ -157,7 +157,3 @@ export function jsonObject(members: Iterable<readonly [string, string]>): string
   }
   return `{${parts.join(",")}}`;
 }
-
-export function jsonStrings(texts: Iterable<string>): string {
-  return JSON.stringify([...texts]);
-}

@@ -140,11 +140,12 @@ function scalarChecks(schema: Schema): Validator[] {
   const number = (check: (value: number) => boolean) => {
     checks.push((value) => typeof value !== "number" || check(value));
   };
+  // A character takes one or two of the units that a text's length counts; mostly that is enough to know.
   if (minLength !== undefined) {
-    text((value) => characters(value) >= minLength);
+    text((value) => value.length >= 2 * minLength || characters(value) >= minLength);
   }
   if (maxLength !== undefined) {
-    text((value) => characters(value) <= maxLength);
+    text((value) => value.length <= maxLength || characters(value) <= maxLength);
   }
   if (schema.pattern !== undefined) {
     const pattern = pythonPattern(schema.pattern);

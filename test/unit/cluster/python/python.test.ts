@@ -37,6 +37,20 @@ describe("explain", () => {
     expect(explain(schema, value, isUuidLike) ?? null).toBe(message);
     expect(validatorFor(schema)(toPlain(value))).toBe(message === null);
   });
+
+  it.each([
+    ["", false],
+    ["a", false],
+    ["ab", true],
+    ["abcd", true],
+    ["abcde", false],
+    ["\u{1F600}", false],
+    ["\u{1F600}a", true],
+    ["\u{1F600}\u{1F600}\u{1F600}\u{1F600}", true],
+    ["\u{1F600}\u{1F600}\u{1F600}\u{1F600}a", false],
+  ])("counts characters as Python does: %j has two to four: %s", (text, isValid) => {
+    expect(validatorFor({ type: "string", minLength: 2, maxLength: 4 })(text)).toBe(isValid);
+  });
 });
 
 describe("UUIDs", () => {
