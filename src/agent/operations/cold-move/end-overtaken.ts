@@ -68,7 +68,7 @@ async function endAtHome(progress: MoveProgress, error: Error): Promise<void> {
 }
 
 async function endOnSource(progress: MoveProgress, error: Error): Promise<void> {
-  await bringGuestBack(progress);
+  await bringGuestBack(progress, error);
   await takeHalfBack(progress);
   await failMove(progress, null, error);
 }

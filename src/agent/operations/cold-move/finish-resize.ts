@@ -3,7 +3,7 @@ import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
-import { errorUnderSoftDelete } from "../flow/error-under-soft-delete.js";
+import { errorWhenOvertaken } from "../flow/error-when-overtaken.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -86,7 +86,7 @@ export async function finishFailed(progress: MoveProgress, error: unknown): Prom
   const restores = hasQuirk(services.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
   const flavor = flavorColumns(restores ? oldFlavor : flavorsOf(move.instance, move.migration).newFlavor);
   if (isTaken(error)) {
-    await errorUnderSoftDelete(services, move.instance, error, flavor);
+    await errorWhenOvertaken(services, move.instance, error, flavor);
     await failMove(progress, null, error);
     return;
   }

@@ -108,7 +108,7 @@ async function refused(
 async function failedOnSource(progress: ResizeProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   if (isTaken(error)) {
-    await bringGuestBack(progress);
+    await bringGuestBack(progress, error);
   }
   const restored = await succeeded(progress, "give the allocations back to the instance", () =>
     revertToSource(services, move, { requestId: request.requestId }),

@@ -1,7 +1,7 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call } from "../contract.js";
-import { errorUnderSoftDelete } from "../flow/error-under-soft-delete.js";
+import { errorWhenOvertaken } from "../flow/error-when-overtaken.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -65,7 +65,7 @@ export async function revertFailed(progress: MoveProgress, error: unknown): Prom
     await succeeded(progress, "drop what the migration holds", () =>
       deleteMigration(services, move.migration, { requestId: request.requestId }),
     );
-    await errorUnderSoftDelete(services, move.instance, error);
+    await errorWhenOvertaken(services, move.instance, error);
     await failMove(progress, null, error);
     return;
   }
