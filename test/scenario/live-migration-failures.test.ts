@@ -207,6 +207,21 @@ describe("6.5 failures", () => {
     expect((await heldBy(move)).migration).toEqual({ [move.s.uuid]: AMOUNTS });
   });
 
+  scenario("6.5 row 9 OPT Placement refuses to let go of M, of a server that is being deleted by then", async (lab) => {
+    await new LiveHypervisors(lab).start();
+    const move = await chosen(lab);
+    lab.afterPlacement = (_, request) => {
+      if (lab.instance(VM).host === "devstack2" && request === `GET /allocations/${move.migration.uuid}`) {
+        lab.store.instances.save(VM, { vmState: "deleted", taskState: null });
+        void lab.hold(move.migration.uuid, { [move.s.uuid]: AMOUNTS });
+      }
+    };
+    castLive(move);
+    await ended(move);
+    expect(statusOf(move)).toBe("error");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "deleted", taskState: null });
+  });
+
   scenario("6.5 Abort, too late: a fault, and nothing else", async (lab) => {
     await new LiveHypervisors(lab).start();
     const move = await chosen(lab);

@@ -5,6 +5,7 @@ import {
   type Migration,
   type TaskState,
 } from "../../../records/index.js";
+import { orMigrationAlone } from "../cold-move/move-request.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { STOP, stepList } from "../flow/step-list.js";
@@ -168,13 +169,20 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
   }
 }
 
-/** Row 9, fail: M leaks, and somebody has to look at it. */
-async function recordError({ services, instance, migration }: Flow): Promise<void> {
-  const changes: InstanceChanges = { vmState: "error" };
-  await attempt(services.context, instance.uuid, "set the live migration to error", () =>
-    services.context.conductor.call("save_together", {
-      instance: { uuid: instance.uuid, changes },
-      migration: { id: migration.id, changes: { status: "error" } },
+/**
+ * Row 9, fail: M leaks, and somebody has to look at it. The server is its user's since it has arrived: what is done to it by now is
+ * not disturbed.
+ */
+async function recordError({ services: { context }, instance, migration, dest }: Flow): Promise<void> {
+  const { uuid, vmState } = instance;
+  const expected = { expectedHost: dest, expectedTaskState: [null], expectedVmState: [vmState] };
+  await attempt(context, uuid, "set the live migration to error", () =>
+    orMigrationAlone(context, migration, async () => {
+      await context.conductor.call("save_together", {
+        instance: { uuid, changes: { vmState: "error" }, ...expected },
+        migration: { id: migration.id, changes: { status: "error" } },
+      });
+      return true;
     }),
   );
 }

@@ -247,7 +247,13 @@ describe("6.5 row 9, what the source's half is goes", () => {
       [
         "save_together",
         {
-          instance: { uuid: "vm", changes: { vmState: "error" } },
+          instance: {
+            uuid: "vm",
+            changes: { vmState: "error" },
+            expectedHost: "there",
+            expectedTaskState: [null],
+            expectedVmState: ["active"],
+          },
           migration: { id: 7, changes: { status: "error" } },
         },
       ],
