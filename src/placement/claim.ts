@@ -1,9 +1,9 @@
 import type { ClientContext } from "./client-context.js";
-import { holdsNothing, readConsumer, writeConsumer } from "./consumer-allocations.js";
+import { holdsNothing, isAsRead, readConsumer, writeConsumer } from "./consumer-allocations.js";
 import { AllocationUpdateFailed } from "./errors.js";
 import type { PlacementAnswer } from "./placement-http.js";
 import { AGAIN, retryConflicts } from "./retries.js";
-import type { Allocations, AllocationWrite, Claim, ConsumerAllocations, RequestContext } from "./types.js";
+import type { AllocationRewrite, Allocations, Claim, ConsumerAllocations, RequestContext } from "./types.js";
 
 /** Claims resources for consumers: the scheduler's part of a build or a move (spec 5.5). */
 export async function claimResources(client: ClientContext, claim: Claim, context: RequestContext): Promise<boolean> {
@@ -25,19 +25,28 @@ export async function claimResources(client: ClientContext, claim: Claim, contex
   return done ?? false;
 }
 
+/** What was read is compared before another try: seconds have gone by. */
 export async function putAllocations(
   client: ClientContext,
   consumer: string,
-  write: AllocationWrite,
+  { read, ...wanted }: AllocationRewrite,
   context: RequestContext,
 ): Promise<boolean> {
+  const write = { ...wanted, consumerGeneration: read.consumerGeneration };
   const done = await retryConflicts(
     client,
-    async () => judge(client, consumer, await writeConsumer(client.http, consumer, write, context)),
+    async (tried) => {
+      if (tried > 0 && !isAsRead(read, await readConsumer(client.http, consumer, context))) {
+        throw new AllocationUpdateFailed(consumer, CHANGED);
+      }
+      return judge(client, consumer, await writeConsumer(client.http, consumer, write, context));
+    },
     context.signal,
   );
   return done ?? false;
 }
+
+const CHANGED = "another process changed the consumer after its allocations were read; ask for the operation again";
 
 /** @throws AllocationUpdateFailed on a consumer generation conflict: trying again would overwrite somebody's claim */
 function judge(client: ClientContext, consumer: string, answer: PlacementAnswer): boolean | typeof AGAIN {
@@ -45,8 +54,7 @@ function judge(client: ClientContext, consumer: string, answer: PlacementAnswer)
     return true;
   }
   if (answer.isConsumerConflict) {
-    const reason = "another process changed the consumer after its allocations were read; ask for the operation again";
-    throw new AllocationUpdateFailed(consumer, reason, answer);
+    throw new AllocationUpdateFailed(consumer, CHANGED, answer);
   }
   if (answer.isConcurrentUpdate) {
     return AGAIN;

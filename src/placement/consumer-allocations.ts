@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { ConsumerAllocationRetrievalFailed } from "./errors.js";
 import { asNumber, asRecord, asStringOrNull, mapRecord } from "./json.js";
 import type { PlacementAnswer, PlacementHttp } from "./placement-http.js";
-import type { Allocations, AllocationWrite, ConsumerAllocations, RequestContext } from "./types.js";
+import type { Allocations, AllocationWrite, ConsumerAllocations, RequestContext, ResourceAmounts } from "./types.js";
 
 /** Microversion from which writes carry the consumer's generation. */
 export const CONSUMER_GENERATION_VERSION = "1.28";
@@ -43,6 +44,19 @@ export function consumerToWire({ allocations, projectId, userId, consumerGenerat
     user_id: userId,
     consumer_generation: consumerGeneration,
   };
+}
+
+/**
+ * Whether the consumer still is as it was read. Its generation alone does not say so: a move takes everything from an instance's, which
+ * ends then, and the claim that follows makes it anew, at the generation that it had before.
+ */
+export function isAsRead(read: ConsumerAllocations, now: ConsumerAllocations): boolean {
+  const isSame = isDeepStrictEqual(amountsOf(read.allocations), amountsOf(now.allocations));
+  return isSame && read.consumerGeneration === now.consumerGeneration;
+}
+
+function amountsOf(allocations: Allocations): Readonly<Record<string, ResourceAmounts>> {
+  return Object.fromEntries(Object.entries(allocations).map(([provider, { resources }]) => [provider, resources]));
 }
 
 /** What was read, with other allocations: the body of the write that replaces it. */

@@ -33,8 +33,8 @@ import { ProviderCache } from "./provider-cache.js";
 import { listProviders, readTraits } from "./provider-requests.js";
 import type {
   AllocationCandidates,
+  AllocationRewrite,
   Allocations,
-  AllocationWrite,
   CandidatesQuery,
   Claim,
   ConsumerAllocations,
@@ -225,10 +225,10 @@ export class ReportClient {
   }
 
   /**
-   * Like the claim, without reading first. False: refused.
-   * @throws AllocationUpdateFailed on a consumer generation conflict
+   * Like the claim, from what was read before. False: refused.
+   * @throws AllocationUpdateFailed: somebody has written the consumer since
    */
-  putAllocations(consumer: string, write: AllocationWrite, context: RequestContext = {}): Promise<boolean> {
+  putAllocations(consumer: string, write: AllocationRewrite, context: RequestContext = {}): Promise<boolean> {
     return putAllocations(this.#client, consumer, write, context);
   }
 

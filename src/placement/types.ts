@@ -49,6 +49,11 @@ export interface AllocationWrite {
   readonly consumerGeneration: number | null;
 }
 
+/** A new consumer record that was made up from the one that was read. */
+export interface AllocationRewrite extends Omit<AllocationWrite, "consumerGeneration"> {
+  readonly read: ConsumerAllocations;
+}
+
 /** One way to serve a request. */
 export interface AllocationRequest {
   readonly allocations: Allocations;

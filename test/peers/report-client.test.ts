@@ -176,7 +176,8 @@ describe("report client and Debian's real Placement", () => {
     expect(await client.deleteAllocation(migration, { force: false })).toBe(true);
     expect(await client.deleteAllocation(migration, { force: true })).toBe(false);
     const whole = { [uuid]: { resources: { VCPU: 8 } } };
-    const write = { allocations: whole, projectId: "project", userId: "user", consumerGeneration: null };
+    const read = await client.getAllocationsForConsumer(migration);
+    const write = { read, allocations: whole, projectId: "project", userId: "user" };
     expect(await client.putAllocations(migration, write)).toBe(true);
     expect(await claim(client, instance, uuid)).toBe(false);
   });

@@ -126,7 +126,7 @@ async function settle(
   if (left === null) {
     return verdict;
   }
-  return (await rewrite(services, tree, consumer, { ...held, allocations: left }, request)) ? "repaired" : verdict;
+  return (await rewrite(services, tree, consumer, { held, left }, request)) ? "repaired" : verdict;
 }
 
 const DEEDS: Readonly<Record<Leak["action"], string>> = {
@@ -286,16 +286,11 @@ async function rewrite(
   services: AgentServices,
   { node }: Tree,
   consumer: string,
-  held: ConsumerAllocations,
+  { held, left }: { readonly held: ConsumerAllocations; readonly left: Allocations },
   request: string,
 ): Promise<boolean> {
   const { placement, logger } = services;
-  const write = {
-    allocations: held.allocations,
-    projectId: held.projectId ?? "",
-    userId: held.userId ?? "",
-    consumerGeneration: held.consumerGeneration,
-  };
+  const write = { read: held, allocations: left, projectId: held.projectId ?? "", userId: held.userId ?? "" };
   try {
     if (await placement.putAllocations(consumer, write, { requestId: request })) {
       return true;

@@ -188,7 +188,7 @@ async function claimDestination(
   }
   const allocations = { ...held.allocations, [node.uuid]: { resources: instanceResources(instance) } };
   const { projectId, userId } = instance;
-  const write = { allocations, projectId, userId, consumerGeneration: held.consumerGeneration };
+  const write = { read: held, allocations, projectId, userId };
   const claimed = await placement.putAllocations(instance.uuid, write, { requestId });
   await freedAsDeleted({ context: services }, { instance, migration }, { requestId });
   return claimed;

@@ -1,6 +1,6 @@
-import { consumerToWire, holdsNothing, readConsumer, rewriteOf } from "../../placement/consumer-allocations.js";
+import { consumerToWire, holdsNothing, readConsumer } from "../../placement/consumer-allocations.js";
 import { PlacementError } from "../../placement/errors.js";
-import type { AllocationWrite, ConsumerAllocations } from "../../placement/types.js";
+import type { AllocationRewrite, ConsumerAllocations } from "../../placement/types.js";
 import { type Instance, instanceResources } from "../../records/index.js";
 import { pythonJson } from "../python/plain-json.js";
 import { ManageFailure, type ManageParts } from "./manage-parts.js";
@@ -21,7 +21,7 @@ export interface HealContext {
 
 interface Healing {
   readonly kind: "create" | "update";
-  readonly write: AllocationWrite;
+  readonly write: AllocationRewrite;
 }
 
 /** Spec 7.3 steps 1 to 6. True: allocations were written. @throws {ManageFailure} */
@@ -41,7 +41,7 @@ export async function healInstance(heal: HealContext, instance: Instance): Promi
   }
   if (heal.dryRun) {
     const verb = healing.kind === "create" ? "Create" : "Update";
-    say(`[dry-run] ${verb} allocations for instance ${uuid}: ${pythonJson(consumerToWire(healing.write))}`);
+    say(`[dry-run] ${verb} allocations for instance ${uuid}: ${pythonJson(wireOf(healing.write))}`);
     return false;
   }
   const change = await changeOf(parts, instance);
@@ -109,24 +109,27 @@ async function healingOf(
   const { uuid, projectId, userId } = instance;
   if (heal.force) {
     heal.say(`Force flag passed for instance ${uuid}`);
-    const fresh = await freshOf(heal, instance);
-    return { kind: "update", write: { ...fresh, consumerGeneration: held.consumerGeneration } };
+    return { kind: "update", write: await freshOf(heal, instance, held) };
   }
   if (holdsNothing(held)) {
-    return { kind: "create", write: await freshOf(heal, instance) };
+    return { kind: "create", write: await freshOf(heal, instance, held) };
   }
   if (held.projectId === projectId && held.userId === userId) {
     return undefined;
   }
-  return { kind: "update", write: { ...rewriteOf(held, held.allocations), projectId, userId } };
+  return { kind: "update", write: { read: held, allocations: held.allocations, projectId, userId } };
 }
 
 /** What the instance's flavor takes on its node. */
-async function freshOf(heal: HealContext, instance: Instance): Promise<AllocationWrite> {
+async function freshOf(heal: HealContext, instance: Instance, read: ConsumerAllocations): Promise<AllocationRewrite> {
   const { projectId, userId } = instance;
   const resources = instanceResources(instance);
   const node = await nodeUuid(heal, instance);
-  return { allocations: { [node]: { resources } }, projectId, userId, consumerGeneration: null };
+  return { read, allocations: { [node]: { resources } }, projectId, userId };
+}
+
+function wireOf({ read, ...write }: AllocationRewrite) {
+  return consumerToWire({ ...write, consumerGeneration: read.consumerGeneration });
 }
 
 async function nodeUuid({ nodes, parts }: HealContext, { host, node }: Instance): Promise<string> {

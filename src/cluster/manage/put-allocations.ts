@@ -1,18 +1,26 @@
-import { writeConsumer } from "../../placement/consumer-allocations.js";
-import { PlacementAPIConnectFailure } from "../../placement/errors.js";
+import { isAsRead, readConsumer, writeConsumer } from "../../placement/consumer-allocations.js";
+import { ConsumerAllocationRetrievalFailed, PlacementAPIConnectFailure } from "../../placement/errors.js";
 import { AGAIN, retryConflicts } from "../../placement/retries.js";
-import type { AllocationWrite } from "../../placement/types.js";
+import type { AllocationRewrite } from "../../placement/types.js";
 import type { ManageParts } from "./manage-parts.js";
 
-/** Undefined when they were written, else why not, in the words of Nova's errors. Conflicts of providers are tried again. */
+/**
+ * Undefined when they were written, else why not, in the words of Nova's errors. Conflicts of providers are tried again, while the
+ * consumer is as it was read.
+ */
 export async function putAllocations(
   { placement, timers, random, context }: ManageParts,
   consumer: string,
-  write: AllocationWrite,
+  { read, ...wanted }: AllocationRewrite,
 ): Promise<string | undefined> {
+  const write = { ...wanted, consumerGeneration: read.consumerGeneration };
   let refusal = "";
   try {
-    const written = await retryConflicts({ timers, random }, async () => {
+    const written = await retryConflicts({ timers, random }, async (tried) => {
+      if (tried > 0 && !isAsRead(read, await readConsumer(placement, consumer, context))) {
+        refusal = CHANGED;
+        return false;
+      }
       const answer = await writeConsumer(placement, consumer, write, context);
       if (answer.ok) {
         return true;
@@ -22,12 +30,17 @@ export async function putAllocations(
     });
     return written === true ? undefined : updateFailed(consumer, refusal);
   } catch (error) {
+    if (error instanceof ConsumerAllocationRetrievalFailed) {
+      return updateFailed(consumer, error.message);
+    }
     if (!(error instanceof PlacementAPIConnectFailure)) {
       throw error;
     }
     return NO_PLACEMENT;
   }
 }
+
+const CHANGED = "another process changed the consumer after its allocations were read";
 
 /** Nova's PlacementAPIConnectFailure. */
 export const NO_PLACEMENT = "Unable to communicate with the Placement API.";

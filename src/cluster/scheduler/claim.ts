@@ -60,6 +60,6 @@ async function claimSum(
     }
     allocations[uuid] = { resources: total };
   }
-  const write = { allocations, projectId, userId, consumerGeneration: current.consumerGeneration };
+  const write = { read: current, allocations, projectId, userId };
   return placement.putAllocations(consumer, write, { requestId });
 }

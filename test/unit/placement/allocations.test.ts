@@ -96,10 +96,34 @@ describe("5.5 allocation calls", () => {
   });
 
   it("5.5 put_allocations: writes without reading; a wrong generation is AllocationUpdateFailed", async () => {
-    const write = { allocations: on(S), projectId: "project", userId: "user", consumerGeneration: null };
+    const read = await hosts.client.getAllocationsForConsumer(I);
+    const write = { read, allocations: on(S), projectId: "project", userId: "user" };
+    hosts.bench.mark();
     expect(await hosts.client.putAllocations(I, write)).toBe(true);
     expect(hosts.bench.requests(NAMES)).toEqual(["PUT /allocations/I 1.28"]);
     await expect(hosts.client.putAllocations(I, write)).rejects.toThrow(AllocationUpdateFailed);
+  });
+
+  it("5.5 OPT put_allocations: one that was made anew at the same generation between two tries is left", async () => {
+    await claim(on(S));
+    const read = await hosts.client.getAllocationsForConsumer(I);
+    hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
+    hosts.bench.asleep = async () => {
+      await hosts.client.moveAllocations(I, M);
+      await claim(on(D));
+    };
+    const stale = hosts.client.putAllocations(I, { read, allocations: on(S), projectId: "project", userId: "user" });
+    await expect(stale).rejects.toThrow(AllocationUpdateFailed);
+    const now = await hosts.client.getAllocationsForConsumer(I);
+    expect(now.consumerGeneration, "the write would not have failed").toBe(read.consumerGeneration);
+    expect(await held()).toEqual({ [D]: FLAVOR });
+  });
+
+  it("5.5 put_allocations: one that is as it was read is tried again", async () => {
+    const read = await hosts.client.getAllocationsForConsumer(I);
+    hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
+    const write = { read, allocations: on(S), projectId: "project", userId: "user" };
+    expect(await hosts.client.putAllocations(I, write)).toBe(true);
   });
 
   it("5.5 add_resources, 5.5 remove_resources: sums, drops what becomes empty, refuses more than there is", async () => {

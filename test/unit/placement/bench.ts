@@ -52,6 +52,8 @@ export class PlacementBench {
   readonly watchers = new Set<(request: Sent) => void>();
   /** Milliseconds that were slept. */
   readonly slept: number[] = [];
+  /** What others do while a client sleeps. */
+  asleep: () => Promise<void> = async () => undefined;
   readonly #placement = new TestPlacement(this.runtime);
   readonly #faults: { readonly fault: Fault; left: number; skip: number }[] = [];
   #elapsed = 0;
@@ -96,6 +98,7 @@ export class PlacementBench {
       timers: {
         sleep: async (milliseconds) => {
           this.slept.push(milliseconds);
+          await this.asleep();
         },
         after: () => () => undefined,
       },

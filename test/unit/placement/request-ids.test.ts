@@ -53,7 +53,8 @@ it.each<[string, (client: ReportClient) => Promise<unknown>]>([
   [
     "putAllocations",
     (client) => {
-      const write = { allocations: on(S), projectId: "p", userId: "u", consumerGeneration: null };
+      const read = { allocations: {}, projectId: null, userId: null, consumerGeneration: null };
+      const write = { read, allocations: on(S), projectId: "p", userId: "u" };
       return client.putAllocations(M, write, CONTEXT);
     },
   ],

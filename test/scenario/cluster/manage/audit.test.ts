@@ -201,6 +201,22 @@ describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk
     expect((await bench.audit({ delete: true })).rc).toBe(1);
     expect(await bench.held(STRANGER)).toEqual({ devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } });
   });
+
+  test("one that was made anew after it was judged, at the same generation, is left as it is: code 1", async () => {
+    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    await bench.put(SECOND, { devstack1: { VCPU: 1 } });
+    // While the first of the two is deleted.
+    const later = [STRANGER, SECOND].sort()[1] ?? SECOND;
+    bench.placement.inject({
+      on: "PUT /allocations",
+      does: async () => {
+        await bench.unset(later);
+        await bench.put(later, { devstack2: { VCPU: 1 } });
+      },
+    });
+    expect((await bench.audit({ delete: true })).rc).toBe(1);
+    expect(await bench.held(later)).toEqual({ devstack2: { VCPU: 1 } });
+  });
 });
 
 describe("7.4 Placement's faults", () => {

@@ -91,6 +91,18 @@ describe("7.3 Placement's faults", () => {
     expect((await bench.heal({ instance: uuid })).rc).toBe(3);
   });
 
+  test("one that a move has made anew between two tries, at the same generation, is left: code 3", async () => {
+    const { uuid } = await bench.server("devstack2");
+    bench.placement.inject({ on: "PUT /allocations", does: generation("resource provider generation conflict") });
+    bench.placement.asleep = async () => {
+      await bench.unset(uuid);
+      await bench.put(uuid, { devstack1: NEED });
+    };
+    const { rc, stdout } = await bench.heal({ instance: uuid, force: true, verbose: false });
+    expect([rc, await bench.held(uuid)]).toEqual([3, { devstack1: NEED }]);
+    expect(stdout).toContain("another process changed the consumer after its allocations were read");
+  });
+
   test("does not fit: code 3", async () => {
     const uuid = await lost();
     bench.store.instances.save(uuid, { flavor: { ...FLAVOR, vcpus: 99 } });

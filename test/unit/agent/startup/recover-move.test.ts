@@ -258,7 +258,7 @@ describe("2.6 row 15' the guest is on the destination: so must be what it holds"
           allocations: { ...ALLOCATIONS, "far-uuid": { resources } },
           projectId: "project",
           userId: "user",
-          consumerGeneration: 3,
+          read: HELD,
         },
         ID,
       ],

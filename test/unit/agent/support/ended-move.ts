@@ -83,8 +83,8 @@ export function endedMove(
 
 export async function hold({ client, bench }: TwoHosts, consumer: string, held: Held): Promise<void> {
   const allocations = Object.fromEntries(Object.entries(held).map(([uuid, resources]) => [uuid, { resources }]));
-  const { consumerGeneration } = await client.getAllocationsForConsumer(consumer, CONTEXT);
-  const write = { allocations, projectId: "project", userId: "user", consumerGeneration };
+  const read = await client.getAllocationsForConsumer(consumer, CONTEXT);
+  const write = { read, allocations, projectId: "project", userId: "user" };
   if (!(await client.putAllocations(consumer, write, CONTEXT))) {
     throw new Error("Placement refused it");
   }

@@ -159,7 +159,7 @@ export class ManageBench {
         access: createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
         userAgent: "nova-manage",
       }),
-      timers: { sleep: async () => undefined },
+      timers: { sleep: () => this.placement.asleep() },
       random: runtime.random,
       quirks: this.quirks,
       context: {},

@@ -82,7 +82,7 @@ describe("claimSelection", () => {
           },
           projectId: "project",
           userId: "user",
-          consumerGeneration: 3,
+          read: { allocations: current, projectId: "p", userId: "u", consumerGeneration: 3 },
         },
         { requestId: "req-1" },
       ],
