@@ -2,6 +2,10 @@ import type { Sql } from "./sql.js";
 
 /** Records of one kind that are kept; the one that was read from the database, or written, longest ago goes first. */
 const MOST = 1_000;
+/** A record whose texts are longer, in characters, is heavy. */
+const LIGHT = 8_192;
+/** Characters of the heavy ones that are kept; of these, too, the one of longest ago goes first. */
+const MOST_HEAVY = 8 * 1024 * 1024;
 
 /**
  * Records as they are in the database, of those that were read or written last: a move reads its instance a dozen times, and a row
@@ -10,11 +14,21 @@ const MOST = 1_000;
  */
 export class RecentRecords<K, T> {
   readonly #records = new Map<K, T>();
+  /** Characters of those that are heavy. */
+  readonly #heavy = new Map<K, number>();
+  #heaviness = 0;
   readonly #most: number;
+  readonly #weigh: (record: T) => number;
 
-  constructor(sql: Pick<Sql, "onUndo" | "isOwn">) {
+  /** @param weigh characters of the record's texts; default: none of the kind is heavy */
+  constructor(sql: Pick<Sql, "onUndo" | "isOwn">, weigh: (record: T) => number = () => 0) {
     this.#most = sql.isOwn ? MOST : 0;
-    sql.onUndo(() => this.#records.clear());
+    this.#weigh = weigh;
+    sql.onUndo(() => {
+      this.#records.clear();
+      this.#heavy.clear();
+      this.#heaviness = 0;
+    });
   }
 
   get(key: K): T | undefined {
@@ -23,16 +37,28 @@ export class RecentRecords<K, T> {
 
   /** It was just read, or written. */
   set(key: K, record: T): void {
-    this.#records.delete(key);
+    this.forget(key);
     this.#records.set(key, record);
+    const weight = this.#weigh(record);
+    if (weight > LIGHT) {
+      this.#heavy.set(key, weight);
+      this.#heaviness += weight;
+    }
+    while (this.#heaviness > MOST_HEAVY) {
+      this.forget(this.#heavy.keys().next().value as K);
+    }
     if (this.#records.size > this.#most) {
-      const [oldest] = this.#records.keys();
-      this.#records.delete(oldest as K);
+      this.forget(this.#records.keys().next().value as K);
     }
   }
 
   /** It was written, and is to be read again. */
   forget(key: K): void {
     this.#records.delete(key);
+    const weight = this.#heavy.get(key);
+    if (weight !== undefined) {
+      this.#heavy.delete(key);
+      this.#heaviness -= weight;
+    }
   }
 }

@@ -7,6 +7,7 @@ import { Aggregates } from "./aggregates.js";
 import { Changes, type StoreChange } from "./changes.js";
 import { ComputeNodes, type DefaultRatios } from "./compute-nodes.js";
 import { Flavors } from "./flavors.js";
+import { instanceWeight } from "./instance-weight.js";
 import { Instances } from "./instances.js";
 import { KeyPairs } from "./key-pairs.js";
 import { Leases } from "./leases.js";
@@ -51,7 +52,7 @@ export function storeOn(
     clock: runtime.clock,
     random: runtime.random,
     changes,
-    recentInstances: new RecentRecords<string, Instance>(sql),
+    recentInstances: new RecentRecords<string, Instance>(sql, instanceWeight),
     recentMigrations: new RecentRecords<number, Migration>(sql),
   };
   return {

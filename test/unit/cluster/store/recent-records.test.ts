@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
+import { instanceWeight } from "../../../../src/cluster/store/instance-weight.js";
 import { RecentRecords } from "../../../../src/cluster/store/recent-records.js";
 import { Sql } from "../../../../src/cluster/store/sql.js";
+import { anInstance } from "../../../fixtures/records.js";
 import { addInstance, errorOf, memoryStore, uuidOf } from "./support.js";
 
 test("a record that a transaction, or a part of one, has written is as before when that is undone", async () => {
@@ -47,6 +49,47 @@ test("a record is what the database has after each kind of write", async () => {
   expect(store.migrations.get(migration.id)).toEqual(deleted);
   expect(deleted?.deleted).toBe(migration.id);
   expect(store.instances.get(uuidOf(7))).toBeNull();
+});
+
+test("of heavy records only so many characters are kept; light ones beside them stay", () => {
+  const file = new DatabaseFile(":memory:");
+  const sql = new Sql(file);
+  const recent = new RecentRecords<string, string>(sql, (text) => text.length);
+  recent.set("light", "a record");
+  const heavy = "x".repeat(64 * 1024);
+  const fill = () => Array.from({ length: 300 }, (_, key) => recent.set(`heavy ${key}`, heavy));
+  const kept = () => Array.from({ length: 300 }, (_, key) => recent.get(`heavy ${key}`)).filter(Boolean).length;
+  fill();
+  expect([kept(), recent.get("heavy 171"), recent.get("heavy 172"), recent.get("light")]).toEqual([
+    128,
+    undefined,
+    heavy,
+    "a record",
+  ]);
+  // Whatever was forgotten, or became light, counts no more.
+  recent.forget("heavy 299");
+  recent.set("heavy 298", "light by now");
+  fill();
+  expect([kept(), recent.get("light")]).toEqual([128, "a record"]);
+  expect(errorOf(() => sql.transaction(() => expect.fail("undone")))).toBeInstanceOf(Error);
+  expect(kept()).toBe(0);
+  fill();
+  expect(kept()).toBe(128);
+  file.close();
+});
+
+test("an instance weighs what its user has made long", () => {
+  const light = instanceWeight(anInstance({}));
+  const text = "x".repeat(65_535);
+  const long = [
+    { userData: text },
+    { injectedFiles: [{ path: "/etc/motd", contents: text }] },
+    { metadata: { a: text } },
+    { systemMetadata: { a: text } },
+  ];
+  for (const changes of long) {
+    expect(instanceWeight(anInstance(changes)) - light, Object.keys(changes)[0]).toBeGreaterThanOrEqual(65_535);
+  }
 });
 
 test("only so many are kept, and nothing of a database that others write, too", () => {
