@@ -3,31 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseTooNew, DatabaseUnusable } from "../../../../src/cluster/database/database-errors.js";
-import { openDatabase } from "../../../../src/cluster/placement/store/database.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
-import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import { TestPlacement } from "../../../fixtures/world/placement.js";
-
-const runtime = { ...createVirtualRuntime(), files: new NodeFiles() };
-
-/** Everything that opens a database file, by what it is of. */
-const OPENERS = {
-  "the state of record": async (path: string) => {
-    const store = await openStore({ path, runtime });
-    return { exec: (text: string) => store.database.file.exec(text), close: () => store.close() };
-  },
-  Placement: async (path: string) => {
-    const database = openDatabase(path);
-    try {
-      new TestPlacement({ ...runtime, database });
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-    return database;
-  },
-};
+import { DATABASE_OPENERS } from "../../../fixtures/database-openers.js";
 
 /** Where each keeps the versions of its tables. */
 const LATER = {
@@ -35,7 +11,7 @@ const LATER = {
   Placement: "UPDATE placement_schema SET version = version + 100",
 };
 
-describe.each(Object.entries(OPENERS))("a database file that %s opens", (name, open) => {
+describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens", (name, open) => {
   let folder = "";
   let path = "";
   beforeEach(() => {
