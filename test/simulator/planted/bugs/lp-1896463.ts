@@ -6,9 +6,11 @@ export const bug1896463: PlantedBug = {
   edits: [
     {
       file: "src/agent/tracker/instance-writes.ts",
-      find: `  const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
+      find: `    ...(ofRequest === undefined ? {} : { ofRequest }),
+  };
   return takeOver(`,
-      replace: `  const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
+      replace: `    ...(ofRequest === undefined ? {} : { ofRequest }),
+  };
   await tracker.context.conductor.call("instance_save", {
     uuid: instance.uuid,
     changes: {
