@@ -52,12 +52,13 @@ export async function restoreRunning(
   });
 }
 
-/** @returns hosts that do not serve, with the reasons */
+/** @returns hosts of the cluster's own agents that do not serve, with the reasons; what becomes of others was agreed to */
 async function untilServed(session: HostSession, { timers, clock }: Runtime): Promise<readonly string[]> {
   const begin = clock.monotonic();
   for (;;) {
     // What was asked of the control plane that ends, the next one answers.
-    const rows = await session.call("list_hosts", { host: null }, { timeout: PATIENCE });
+    const all = await session.call("list_hosts", { host: null }, { timeout: PATIENCE });
+    const rows = all.filter(({ process }) => process !== "elsewhere");
     if (!rows.some(({ state }) => UNDER_WAY.includes(state)) || clock.monotonic() - begin > PATIENCE) {
       return rows
         .filter(({ state }) => MISSED.includes(state))
