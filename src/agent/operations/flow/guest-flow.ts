@@ -1,6 +1,6 @@
 import type { Instance } from "../../../records/index.js";
 import type { AdmittedFlow, Call, InstanceMethod, OperationServices, RequestOf } from "../contract.js";
-import { operation } from "./error-wrappers.js";
+import { mustNotUndo, operation } from "./error-wrappers.js";
 import { runSteps, type Step, stepList } from "./step-list.js";
 
 /** How far an operation on a guest of this host came. */
@@ -20,7 +20,7 @@ interface Hooks<P> {
  * An operation on a guest of this host. When a step fails, the instance gets a fault and has no task_state any more; its
  * message follows an instance that has moved.
  * @param after what follows the steps, in the same event
- * @param failed what a failed step leaves to do, before the task_state goes; does not throw
+ * @param failed what a failed step leaves to do, before the task_state goes; not done where all is to be left as after a crash; does not throw
  */
 export function guestFlow<M extends InstanceMethod>(
   method: M,
@@ -38,7 +38,9 @@ export function guestFlow<M extends InstanceMethod>(
         try {
           await runSteps(services, list, progress);
         } catch (error) {
-          await failed?.(progress);
+          if (!mustNotUndo(error)) {
+            await failed?.(progress);
+          }
           throw error;
         }
         await after?.(progress);

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { HostLeaseLost } from "../../../../../src/agent/life/host-lease.js";
+import { ConductorUnreachable } from "../../../../../src/conductor/errors.js";
 import { GuestNotFound } from "../../../../../src/virt/errors.js";
 import { FlowStage, IMAGE, REQUEST, VM } from "../../support/flow-stage.js";
 
@@ -65,6 +67,18 @@ describe("6.2 soft delete", () => {
     stage.answers["driver.instanceExists"] = false;
     await stage.failure("soft_delete_instance", {});
     expect(stage.instance).toMatchObject({ vmState: "error", taskState: null });
+  });
+
+  test.each([
+    ["without the host's lease", new HostLeaseLost("here", "another agent has it")],
+    ["without an answer of the conductor", new ConductorUnreachable("away")],
+  ])("one that fails %s leaves the move and the server as after a crash", async (_, error) => {
+    const stage = new FlowStage({ instance: { taskState: "soft-deleting" } });
+    stage.answers["driver.powerOff"] = error;
+    await stage.failure("soft_delete_instance", {});
+    expect(stage.said("migrations_by_filters")).toHaveLength(1);
+    expect(stage.said("driver.instanceExists")).toEqual([]);
+    expect(stage.said("tracker.saveInstance")).toEqual([]);
   });
 
   test("an instance that no host has any more is deleted at once", async () => {
