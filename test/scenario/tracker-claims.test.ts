@@ -307,6 +307,7 @@ describe("4.2 rebuild_claim", () => {
       { vmState: "active" },
       {
         taskState: ["rebuilding"],
+        ofRequest: "req-evacuate",
       },
     );
     expect(finished).toMatchObject({ host: "h1", node: "n1", migrationContext: null, vmState: "active" });
@@ -319,7 +320,13 @@ describe("4.2 rebuild_claim", () => {
     const { instance, migration } = await evacuation(world, agent);
     await agent.tracker.rebuildClaim(instance, "n1", migration, {});
     world.store.instances.save(instance.uuid, { taskState: "deleting" });
-    const finish = agent.tracker.finishEvacuation(instance, "n1", migration, {}, { taskState: ["rebuild_spawning"] });
+    const finish = agent.tracker.finishEvacuation(
+      instance,
+      "n1",
+      migration,
+      {},
+      { taskState: ["rebuild_spawning"], ofRequest: "req-evacuate" },
+    );
     await expect(finish).rejects.toMatchObject({ name: "UnexpectedDeletingTaskState" });
     expect(world.stored(instance.uuid).host).toBe("h0");
     expect(world.store.migrations.get(migration.id)?.status).toBe("pre-migrating");

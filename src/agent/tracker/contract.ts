@@ -73,8 +73,8 @@ export interface ResourceTracker {
     instance: Instance,
     node: string,
     migration: Migration,
-    changes?: InstanceChanges,
-    expected?: { readonly taskState?: readonly (TaskState | null)[]; readonly ofRequest?: string },
+    changes: InstanceChanges,
+    expected: { readonly taskState: readonly TaskState[]; readonly ofRequest: string },
   ): Promise<Instance>;
   /**
    * The guest of a live migration runs here now: host, node and compute id := here, together with `changes`, and counted in

@@ -14,13 +14,10 @@ export async function finishEvacuation(
   instance: Instance,
   nodeName: string,
   migration: Migration,
-  changes: InstanceChanges = {},
-  { taskState, ofRequest }: { readonly taskState?: readonly (TaskState | null)[]; readonly ofRequest?: string } = {},
+  changes: InstanceChanges,
+  { taskState, ofRequest }: { readonly taskState: readonly TaskState[]; readonly ofRequest: string },
 ): Promise<Instance> {
-  const expected = {
-    ...(taskState ? { expectedTaskState: [...taskState] } : {}),
-    ...(ofRequest === undefined ? {} : { ofRequest }),
-  };
+  const expected = { expectedTaskState: [...taskState], ofRequest };
   return takeOver(tracker, instance, nodeName, changes, expected, {
     migration: { id: migration.id, changes: { status: "done" } },
   });

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Migration } from "../../../../src/records/index.js";
 import { addItem, counts, evacuation, on, resize, type Setting, twoNodes } from "../support/two-nodes.js";
 
+const EVACUATES = { taskState: ["rebuilding"], ofRequest: "req-evacuate" } as const;
+
 /** Each prepares something, and returns the write. */
 const WRITES: readonly (readonly [string, (setting: Setting) => Promise<() => Promise<unknown>>])[] = [
   [
@@ -48,7 +50,7 @@ const WRITES: readonly (readonly [string, (setting: Setting) => Promise<() => Pr
     async (setting) => {
       const { vm, migration, claim } = await evacuation(setting);
       await claim();
-      return () => setting.agent.tracker.finishEvacuation(vm, "n2", migration);
+      return () => setting.agent.tracker.finishEvacuation(vm, "n2", migration, {}, EVACUATES);
     },
   ],
   [

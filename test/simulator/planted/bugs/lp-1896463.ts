@@ -6,11 +6,9 @@ export const bug1896463: PlantedBug = {
   edits: [
     {
       file: "src/agent/tracker/instance-writes.ts",
-      find: `    ...(ofRequest === undefined ? {} : { ofRequest }),
-  };
+      find: `  const expected = { expectedTaskState: [...taskState], ofRequest };
   return takeOver(`,
-      replace: `    ...(ofRequest === undefined ? {} : { ofRequest }),
-  };
+      replace: `  const expected = { expectedTaskState: [...taskState], ofRequest };
   await tracker.context.conductor.call("instance_save", {
     uuid: instance.uuid,
     changes: {

@@ -22,6 +22,7 @@ function staged(options: TrackerStageOptions = {}): TrackerStage {
 }
 const vm = (stage: TrackerStage) => stage.instance as Instance;
 const counted = (stage: TrackerStage) => stage.node().account.hasInstance("vm");
+const OWN = { taskState: ["rebuild_spawning"], ofRequest: "req-evacuate" } as const;
 const HERE = { host: "here", node: "node", computeId: 5, migrationContext: null };
 
 describe("V20 an instance becomes this host's, and is counted in the same section", () => {
@@ -58,8 +59,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
     const stage = staged({ instance: THERE });
     const migration = aMigration({ id: 7, ...TO_HERE });
     stage.node().account.countMigration({ ...migration, instanceUuid: "vm" }, null);
-    const expected = { taskState: ["rebuild_spawning"], ofRequest: "req-evacuate" } as const;
-    await finishEvacuation(stage.state, vm(stage), "node", migration, { taskState: null }, expected);
+    await finishEvacuation(stage.state, vm(stage), "node", migration, { taskState: null }, OWN);
     expect(stage.said("save_together")).toEqual([
       [
         {
@@ -78,9 +78,14 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
 
   test("on a node that is not tracked it has no compute id yet, and counts nowhere", async () => {
     const stage = staged({ instance: THERE });
-    await finishEvacuation(stage.state, vm(stage), "new", aMigration({ id: 7 }));
+    await finishEvacuation(stage.state, vm(stage), "new", aMigration({ id: 7 }), {}, OWN);
     expect(stage.said("save_together")[0]?.[0]).toStrictEqual({
-      instance: { uuid: "vm", changes: { ...HERE, node: "new", computeId: null } },
+      instance: {
+        uuid: "vm",
+        changes: { ...HERE, node: "new", computeId: null },
+        expectedTaskState: ["rebuild_spawning"],
+        ofRequest: "req-evacuate",
+      },
       migration: { id: 7, changes: { status: "done" } },
     });
     expect(stage.said("placement.getProviderTreeAndEnsureRoot")).toEqual([]);
