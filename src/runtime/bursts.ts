@@ -25,6 +25,9 @@ export class Bursts<T> {
 
   /** What waits does so no longer than until the end of this turn of the event loop. */
   hasten(): void {
+    if (this.#waiting.length === 0) {
+      return;
+    }
     this.#cancelHaste ??= this.#timers.after(0, () => this.flush());
   }
 

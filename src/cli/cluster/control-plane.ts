@@ -27,7 +27,7 @@ import { serviceDeletePolicy } from "./service-delete-policy.js";
 
 const DEFAULT_PORT = 8774;
 
-/** Milliseconds in which agents that come are told to the parent together: thousands do when a pool starts. */
+/** Milliseconds in which the parent is told of agents that come or go together: thousands do when a pool starts. */
 const HOLDERS_EVERY = 50;
 
 /** @param action what is done with the options: the cluster in a test's own process is started with the same */
@@ -94,9 +94,10 @@ async function serveOnce(
   });
   const outside = await outsideDoor(options, directory, runtime, info?.outside);
   const told = untilTold(rest);
-  const supervisor = parentSupervisor(rest);
   const tellHolders = (held: readonly HostHolder[]) => tellParent({ type: "holders", holders: held });
   const holders = new Bursts(runtime.timers, HOLDERS_EVERY, tellHolders);
+  // Who has a host decides what `up` does to it.
+  const supervisor = parentSupervisor(rest, () => holders.flush());
   let window: LazyWindow | undefined;
   tellParent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({

@@ -10,15 +10,16 @@ interface Question {
 
 /**
  * `compute-cluster up` as its control plane sees it; undefined: this process has no such parent.
- * @param unless its answers are not heard any more then
+ * @param unless its answers are not heard any more then @param before called before each question: what `up` is to know by then
  */
-export function parentSupervisor(unless: AbortSignal): HostSupervisor | undefined {
+export function parentSupervisor(unless: AbortSignal, before: () => void): HostSupervisor | undefined {
   const questions = new Map<number, Question>();
   let last = 0;
   const ask = (command: HostCommand["command"], subject: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
       last += 1;
       questions.set(last, { resolve, reject });
+      before();
       tellParent({ type: "host-command", id: last, command, subject });
     });
   const forget = onParentMessage((message) => {
