@@ -83,26 +83,6 @@ scenario("6.2 OPT a soft delete that overtakes a revert without its guest, and f
   expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
 });
 
-scenario(
-  "6.2 OPT a soft delete fails between the halves of a revert, while the source is down: in error",
-  async (lab) => {
-    const source = await lab.start("devstack1", { operations: "real" });
-    await lab.start("devstack2", { operations: "real" });
-    const move = await resized(lab);
-    lab.kill(source);
-    castRevert(move);
-    await lab.world.runUntil(() => statusOf(move) === "reverted");
-    softDelete(lab);
-    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
-    await lab.start("devstack1", { operations: "real" });
-    await lab.world.runUntil(() => statusOf(move) === "error");
-    await lab.world.advance(1_000);
-    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null });
-    expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
-  },
-);
-
 scenario("6.2 OPT a soft delete that overtakes a move that has arrived, and fails: in error, with F1", async (lab) => {
   await startHosts(lab);
   const move = await prepareMove(lab);
