@@ -54,7 +54,7 @@ export class HostsReport implements Report {
     this.#standings.set(host, standing);
     this.#toParent.add({ host, state, detail, exitCode });
     if (state !== "starting" && state !== "serving") {
-      // Whoever has ended it may look at once.
+      // The operator who has ended it may list hosts at once.
       this.#toParent.hasten();
     }
     this.#doors.logger.debug(`host ${host} is ${state}`, { host });

@@ -120,7 +120,7 @@ async function upOnce(
   }
   const lines = new StatusLines(terminal, nodeTimers());
   const toStarter = new Bursts(nodeTimers(), STARTER_EVERY, (statuses: readonly ComponentStatus[]) => {
-    // Of each component the last: those before are over.
+    // The starter shows only the last status of each component.
     for (const status of new Map(statuses.map((status) => [status.name, status])).values()) {
       reportToStarter({ type: "up-status", status });
     }

@@ -286,7 +286,7 @@ export class AgentProcess {
     this.#listener.changed();
   }
 
-  /** Who calls it says that something has changed. */
+  /** The caller tells the listener of the change, once for many. */
   #put(
     host: string,
     state: AgentState,

@@ -13,7 +13,7 @@ export function isComponentReport(message: unknown): message is ComponentReport 
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
 }
 
-/** Who holds a host. */
+/** A host, and the agent that holds it. */
 export interface HostHolder {
   readonly host: string;
   /** The pid of the agent that holds the host; null: none does. */

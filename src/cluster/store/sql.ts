@@ -115,7 +115,7 @@ export class Sql {
     } catch (error) {
       const isTorn = this.#isTorn;
       this.#isTorn = false;
-      // Also of a transaction that could not even begin.
+      // A transaction that could not even begin has left it set.
       this.#isTogether = false;
       if (!isTorn) {
         throw error;

@@ -95,7 +95,7 @@ export function setInventories(
     }
   }
   if (written.length < wanted.size) {
-    // Those that stay as they are have been given again, which is when they were updated last; that is all of their rows that changes.
+    // A row whose amounts stay was given again, too: only its time of update changes.
     changing.unit.write(
       "UPDATE placement_inventories SET updated_at = ? WHERE provider_id = ?",
       changing.unit.now,
