@@ -52,7 +52,7 @@ export async function judgeAtRest(
       wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled, nodesLeft: journal.nodesLeft }),
     ),
     ...breaches("providers are there", wrongProviders(snapshot, hosts)),
-    ...breaches("nodes of Ironic are there", wrongNodes(snapshot, cluster.nodes)),
+    ...breaches("nodes of Ironic are there", wrongNodes(snapshot, cluster.nodes, reset)),
     ...breaches("trackers count right", wrongUsage(snapshot)),
   ];
   return found.length > 0

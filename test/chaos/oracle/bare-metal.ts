@@ -29,9 +29,14 @@ export function ironicNodes({ database }: Store): readonly IronicNode[] {
 
 /**
  * Every node has one compute node, of one of the hosts, and its provider (spec 7); it has the server that says that it is there, and
- * nobody else's. `nodes`: uuids of those that there should be.
+ * nobody else's. `nodes`: uuids of those that there should be. `reset`: a server whose state an operator has set may have lost its node to
+ * a build that failed, and nobody knows its power; the node is nobody else's all the same.
  */
-export function wrongNodes({ store, providers }: Snapshot, nodes: readonly string[]): Violation[] {
+export function wrongNodes(
+  { store, providers }: Snapshot,
+  nodes: readonly string[],
+  reset: ReadonlySet<string> = new Set(),
+): Violation[] {
   const found = new Map(ironicNodes(store).map((node) => [node.uuid, node]));
   return nodes.flatMap((uuid) => {
     const node = found.get(uuid);
@@ -40,12 +45,17 @@ export function wrongNodes({ store, providers }: Snapshot, nodes: readonly strin
       ...(node === undefined ? [`node ${uuid} is not in Ironic`] : []),
       ...(rows.length === 1 ? [] : [`node ${uuid} has ${rows.length} compute nodes: ${rows.map(({ host }) => host)}`]),
       ...(providers.get(uuid) === uuid ? [] : [`node ${uuid} has no provider`]),
-      ...(node ? wrongServer(store, node, rows[0]?.host) : []),
+      ...(node ? wrongServer(store, node, rows[0]?.host, reset) : []),
     ].map((what) => ({ subject: node?.instance_uuid ?? uuid, what }));
   });
 }
 
-function wrongServer(store: Store, node: IronicNode, host: string | undefined): readonly string[] {
+function wrongServer(
+  store: Store,
+  node: IronicNode,
+  host: string | undefined,
+  reset: ReadonlySet<string>,
+): readonly string[] {
   const { uuid, instance_uuid: owner, provision_state: state, power_state: power } = node;
   const here = store.instances.list({ deleted: false }).filter((instance) => instance.node === uuid);
   const [server] = here;
@@ -58,9 +68,12 @@ function wrongServer(store: Store, node: IronicNode, host: string | undefined): 
   if (server.vmState === "error") {
     return [];
   }
-  const expected = server.vmState === "stopped" ? "power off" : "power on";
+  const isReset = reset.has(server.uuid);
+  const expected = isReset ? power : server.vmState === "stopped" ? "power off" : "power on";
   return [
-    ...(owner === server.uuid ? [] : [`${server.uuid} is ${server.vmState} on node ${uuid}, which has ${owner}`]),
+    ...(owner === server.uuid || (isReset && owner === null)
+      ? []
+      : [`${server.uuid} is ${server.vmState} on node ${uuid}, which has ${owner}`]),
     ...(server.host === host ? [] : [`${server.uuid} is on ${server.host}, its node ${uuid} is ${host}'s`]),
     ...(power === expected ? [] : [`${server.uuid} is ${server.vmState}, its node ${uuid} is ${power} (${state})`]),
   ];
