@@ -369,6 +369,107 @@ describe("6.7 an evacuation to the destination of the move that it has overtaken
   );
 });
 
+describe("6.7 OPT an evacuation of a server that waits for the confirmation of its move, whose destination has died", () => {
+  async function isResized(body: object): Promise<void> {
+    await act(body);
+    await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
+    expect(latest()).toMatchObject({ sourceCompute: "devstack1", destCompute: "devstack2", status: "finished" });
+  }
+
+  async function destinationDies(state = "error"): Promise<void> {
+    await dies("devstack2");
+    await act({ "os-resetState": { state } });
+  }
+
+  const evacuation = () => moves().findLast(({ migrationType }) => migrationType === "evacuation");
+
+  function failsBeforeClaim(): void {
+    const action = { kind: "fail", error: "ComputeResourcesUnavailable" } as const;
+    faultsOf.get("devstack1")?.set({ point: "agent.evacuate_instance.claim", action, times: 1 });
+  }
+
+  async function hasFailed(): Promise<void> {
+    await cloud.world.runUntil(() => ["failed", "error"].includes(evacuation()?.status ?? ""));
+  }
+
+  beforeEach(() => service("devstack3", true));
+
+  test.each([
+    ["cold migration", { migrate: { host: "devstack2" } }, "active", "1"],
+    ["resize", { resize: { flavorRef: "2" } }, "error", "2"],
+  ])("%s: the source takes it, and has a single guest", async (_, body, state, flavor) => {
+    await isResized(body);
+    await destinationDies(state);
+    await evacuated("devstack1");
+    expect(await held(id)).toEqual(expect.arrayContaining(["devstack1"]));
+    expect(instance()?.systemMetadata).not.toHaveProperty("set_aside_by");
+    await start("devstack2");
+    await cloud.world.advance(120_000);
+    await isWhole("devstack1");
+    expect(instance()).toMatchObject({ taskState: null, oldFlavor: null, newFlavor: null });
+    expect(instance()?.flavor.flavorid).toBe(flavor);
+  });
+
+  test("another host takes it: the guest on the source goes when the evacuation is done", async () => {
+    await isResized({ migrate: { host: "devstack2" } });
+    await service("devstack3", false);
+    await destinationDies();
+    await evacuated("devstack3");
+    await cloud.world.advance(10_000);
+    expect(await traces()).not.toContain("devstack1/domains");
+    await start("devstack2");
+    await cloud.world.advance(120_000);
+    await isWhole("devstack3");
+  });
+
+  test.each(["claim", "probe", "spawn", "record"])(
+    "the source dies before it has come to %s: the next evacuation recovers it",
+    async (step) => {
+      await isResized({ migrate: { host: "devstack2" } });
+      await destinationDies();
+      const slow = { kind: "slow", milliseconds: 120_000 } as const;
+      faultsOf.get("devstack1")?.set({ point: `agent.evacuate_instance.${step}`, action: slow, times: 1 });
+      await act({ evacuate: { host: "devstack1" } });
+      await cloud.world.advance(60_000);
+      processes.get("devstack1")?.kill();
+      await start("devstack1");
+      await hasFailed();
+      await cloud.serverIs(id, (server) => server?.["OS-EXT-STS:task_state"] === null);
+      await evacuated("devstack1");
+      await start("devstack2");
+      await cloud.world.advance(120_000);
+      await isWhole("devstack1");
+    },
+  );
+
+  test("the evacuation fails before the guest on the source is looked at: the destination returns, and drops that guest", async () => {
+    await isResized({ migrate: { host: "devstack2" } });
+    await destinationDies();
+    failsBeforeClaim();
+    await act({ evacuate: { host: "devstack1" } });
+    await hasFailed();
+    expect(await traces()).toContain("devstack1/domains");
+    await start("devstack2");
+    await cloud.world.advance(120_000);
+    await isWhole("devstack2");
+  });
+
+  test("an earlier release has ended the move, and left its guest on the source: the next evacuation recovers it", async () => {
+    await isResized({ migrate: { host: "devstack2" } });
+    await destinationDies();
+    failsBeforeClaim();
+    await act({ evacuate: { host: "devstack1" } });
+    await hasFailed();
+    await cloud.serverIs(id, (server) => server?.["OS-EXT-STS:task_state"] === null);
+    const { set_aside_by: _, ...systemMetadata } = instance()?.systemMetadata ?? {};
+    cloud.store.instances.save(id, { systemMetadata });
+    await evacuated("devstack1");
+    await start("devstack2");
+    await cloud.world.advance(120_000);
+    await isWhole("devstack1");
+  });
+});
+
 test("V12 a server that was evacuated and is resized before the dead host is back: that host keeps its own part", async () => {
   await dies("devstack1");
   await act({ evacuate: { host: "devstack2" } });

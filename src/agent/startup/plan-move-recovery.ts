@@ -1,4 +1,5 @@
 import {
+  DISK_INFO,
   FINAL_MIGRATION_STATUSES,
   type Instance,
   type InstanceChanges,
@@ -82,7 +83,7 @@ export async function planRevertResize(view: AgentView, instance: Instance): Pro
 
 /**
  * An evacuation has ended a move, and then failed. Of a resize the guest stays on this host: the source brings back what it has
- * set aside; the destination, which had the instance already, makes the guest of that. A live migration whose guest is not here
+ * set aside; the destination, which had the instance already, makes the guest of that, unless it has finished the move. A live migration whose guest is not here
  * any more goes on to its end. An instance that has been elsewhere since needs none of it.
  */
 export async function planTakeGuestBack(view: AgentView, instance: Instance): Promise<MoveRecovery> {
@@ -109,9 +110,12 @@ export async function planTakeGuestBack(view: AgentView, instance: Instance): Pr
   if (migration.sourceCompute === view.host) {
     return { ...base, driver: "finish-revert", changes, changesIfFailed };
   }
-  return migration.destCompute === view.host
-    ? { ...base, driver: "finish", changes, changesIfFailed, dropsSetAside: true }
-    : { ...base, driver: "none", changes };
+  if (migration.destCompute !== view.host) {
+    return { ...base, driver: "none", changes };
+  }
+  return instance.systemMetadata[DISK_INFO] === undefined
+    ? { ...base, driver: "none", changes, dropsSetAside: true }
+    : { ...base, driver: "finish", changes, changesIfFailed, dropsSetAside: true };
 }
 
 async function followGuest(

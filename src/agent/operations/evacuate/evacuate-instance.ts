@@ -1,4 +1,4 @@
-import type { Instance, Migration } from "../../../records/index.js";
+import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
@@ -142,13 +142,18 @@ async function leftHere({ context }: OperationServices, instance: Instance): Pro
   return where === context.host ? move : null;
 }
 
+/** @throws InstanceExists: a cold move has left its guest shut off, and somebody has started it since */
 async function clearSetAside(services: OperationServices, instance: Instance, move: Migration): Promise<void> {
   if (move.migrationType === "live-migration") {
     const data = driverData({ sharedInstanceFiles: true });
     await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
-  } else {
-    await services.context.driver.moves.confirmMigration(move, instance, { network: [] });
+    return;
   }
+  const { driver } = services.context;
+  if ((await driver.instanceExists(instance)) && (await driver.powerState(instance)) === POWER_STATES.running) {
+    await refuseGuest(services, instance);
+  }
+  await driver.moves.confirmMigration(move, instance, { network: [] });
 }
 
 /** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */

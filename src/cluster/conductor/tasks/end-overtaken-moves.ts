@@ -24,7 +24,7 @@ export async function endOvertakenMoves(
   evacuation: Migration,
   requestId: string,
 ): Promise<void> {
-  for (const migration of await unsettledMoves(deps, instance, requestId)) {
+  for (const migration of await unsettledMoves(deps, instance, evacuation, requestId)) {
     const arrived = migration.sourceCompute !== instance.host;
     deps.logger.warn(`${migration.migrationType} ${migration.id} is ended: its instance is evacuated`, {
       instance: instance.uuid,
@@ -56,6 +56,7 @@ const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES
 async function unsettledMoves(
   { store, placement }: TaskDeps,
   instance: Instance,
+  evacuation: Migration,
   requestId: string,
 ): Promise<readonly Migration[]> {
   const { uuid: instanceUuid } = instance;
@@ -65,9 +66,37 @@ async function unsettledMoves(
   if (last?.status !== "error") {
     return underWay;
   }
+  if (isEndedByEvacuation(store, instance, last, evacuation)) {
+    return [...underWay, last];
+  }
   const { allocations } = await placement.getAllocationsForConsumer(last.uuid, { requestId });
   const isWritten = isItsOwn(instance.newFlavor, last, "newInstanceTypeId");
   return isWritten || Object.keys(allocations).length > 0 ? [...underWay, last] : underWay;
+}
+
+/**
+ * Reports whether an earlier evacuation, which failed, has ended the move when its instance was at the destination already. The source
+ * may still have its guest, and no record of the instance says so where an earlier release has ended the move.
+ */
+function isEndedByEvacuation(
+  store: TaskDeps["store"],
+  { uuid: instanceUuid, host, systemMetadata }: Instance,
+  { id, migrationType, sourceCompute, destCompute }: Migration,
+  evacuation: Migration,
+): boolean {
+  const isNamed = systemMetadata[SET_ASIDE_BY] === String(id);
+  if (
+    isNamed ||
+    migrationType === "live-migration" ||
+    destCompute === null ||
+    destCompute !== host ||
+    sourceCompute === host
+  ) {
+    return false;
+  }
+  return store.migrations
+    .byFilters({ instanceUuid, migrationTypes: ["evacuation"], sourceCompute: destCompute })
+    .some((other) => other.id > id && other.id !== evacuation.id);
 }
 
 /** `doubled`: the instance itself holds the source's half. */
@@ -108,19 +137,22 @@ async function takeSourceBack(
 }
 
 /**
- * Until the destination of a cold move has finished, the one copy of the guest's disks may be what the source has set aside; of
- * a live one, the guest may be at either.
+ * Reports whether the instance has to name the move until the evacuation has ended. The source of a cold move that has arrived has a
+ * guest that is shut off: before the destination has finished, the one copy of the disks; afterwards in the way of an evacuation to
+ * there. Of a live migration, the guest may be at either host.
  */
 function isSetAside({ migrationType, status }: Migration, arrived: boolean): boolean {
   if (migrationType === "live-migration") {
     return !arrived && (status === "running" || status === "running (post-copy)");
   }
-  return arrived ? status === "post-migrating" : status !== "pre-migrating";
+  return arrived || status !== "pre-migrating";
 }
 
 function afterMove(instance: Instance, migration: Migration, arrived: boolean): InstanceChanges {
   const { old_vm_state, [DISK_INFO]: diskInfo, ...systemMetadata } = instance.systemMetadata;
   const { before, after } = flavorsOf(instance, migration);
+  // The destination makes its guest of this when it takes the instance back. A move that has been finished has one there.
+  const isUnfinished = arrived && migration.status === "post-migrating";
   return {
     ...flavorColumns(arrived ? after : before),
     oldFlavor: null,
@@ -129,7 +161,7 @@ function afterMove(instance: Instance, migration: Migration, arrived: boolean): 
     systemMetadata: isSetAside(migration, arrived)
       ? {
           ...systemMetadata,
-          ...(arrived && diskInfo !== undefined ? { [DISK_INFO]: diskInfo } : {}),
+          ...(isUnfinished ? { [DISK_INFO]: diskInfo ?? "" } : {}),
           ...(migration.migrationType === "live-migration" ? {} : { old_vm_state: old_vm_state ?? instance.vmState }),
           [SET_ASIDE_BY]: String(migration.id),
         }
@@ -164,22 +196,15 @@ function restoreSpec({ store }: TaskDeps, uuid: string, flavor: Flavor): void {
 }
 
 /**
- * Casts the clean-up to the other host of the move, which gets it when it is back. Keeps files that both hosts may see.
- * Where the guest may be what is left there, it goes when the evacuation is done.
+ * Casts the clean-up to the destination of a live migration, which gets it when it is back. Keeps files that both hosts may see.
+ * A guest that is set aside goes when the evacuation is done.
  */
 function castCleanUp({ bus }: TaskDeps, migration: Migration, arrived: boolean, requestId: string): void {
-  const { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute } = migration;
-  const message = { instanceUuid, migrationId, requestId };
-  const live = migrationType === "live-migration";
-  if (isSetAside(migration, arrived)) {
+  const { id: migrationId, instanceUuid, migrationType, destCompute } = migration;
+  if (arrived || migrationType !== "live-migration" || destCompute === null || isSetAside(migration, arrived)) {
     return;
   }
-  if (arrived && !live && sourceCompute !== null) {
-    bus.cast(sourceCompute, "confirm_resize", message, requestId);
-  }
-  if (!arrived && live && destCompute !== null) {
-    const data = { sharedInstanceFiles: true };
-    const params = { ...message, destroyDisks: false, data };
-    bus.cast(destCompute, "rollback_live_migration_at_destination", params, requestId);
-  }
+  const data = { sharedInstanceFiles: true };
+  const params = { instanceUuid, migrationId, requestId, destroyDisks: false, data };
+  bus.cast(destCompute, "rollback_live_migration_at_destination", params, requestId);
 }

@@ -90,7 +90,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
   it("has arrived: the source's half goes by force, and the instance keeps the destination's", async () => {
     const { steps, bench, instance } = await overtaken("resize", "finished", { arrived: true });
     const lines = await steps();
-    expect(outside(lines).slice(0, 2)).toEqual(["DELETE /allocations/M1", "cast confirm_resize of devstack1"]);
+    expect(outside(lines).slice(0, 2)).toEqual(["DELETE /allocations/M1", "GET /allocation_candidates"]);
     expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED, devstack3: NEED });
   });
 
@@ -101,9 +101,10 @@ describe("6.7: a move that an evacuation overtakes", () => {
     ["migration", "migrating", false, ASIDE, null],
     ["resize", "post-migrating", false, ASIDE, null],
     ["resize", "post-migrating", true, { ...ASIDE, resize_disk_info: "raw" }, null],
-    // The destination has finished: the source's copy can go.
-    ["migration", "finished", true, PLAIN, { host: "devstack1", method: "confirm_resize" }],
-    ["resize", "confirming", true, PLAIN, { host: "devstack1", method: "confirm_resize" }],
+    // The destination has finished: an evacuation to the source finds the guest of it there, and removes it.
+    ["migration", "finished", true, ASIDE, null],
+    ["resize", "confirming", true, ASIDE, null],
+    ["resize", "reverting", true, ASIDE, null],
     // The destination has prepared itself for a guest that does not come.
     [
       "live-migration",
@@ -143,6 +144,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     await world.steps();
     expect(world.bench.instance(world.instance.uuid).systemMetadata).toEqual({
       old_vm_state: "paused",
+      resize_disk_info: "",
       set_aside_by: "1",
     });
   });
@@ -232,13 +234,13 @@ describe("6.7: a move that an evacuation overtakes", () => {
     expect(outside(await world.steps()).slice(0, 3)).toEqual([
       "DELETE /allocations/M1 -> 404",
       "GET /allocations/I",
-      "cast confirm_resize of devstack1",
+      "GET /allocation_candidates",
     ]);
     const other = await overtaken("migration", "finished", { arrived: true, version: PIKE });
     forgetNode(other, "devstack1");
     expect(outside(await other.steps()).slice(0, 2)).toEqual([
       "DELETE /allocations/M1 -> 404",
-      "cast confirm_resize of devstack1",
+      "GET /allocation_candidates",
     ]);
   });
 

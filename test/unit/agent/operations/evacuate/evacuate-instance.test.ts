@@ -5,7 +5,7 @@ import {
   InstanceNotFound,
   UnexpectedTaskState,
 } from "../../../../../src/conductor/errors.js";
-import { DISK_INFO, SET_ASIDE_BY } from "../../../../../src/records/index.js";
+import { DISK_INFO, POWER_STATES, SET_ASIDE_BY } from "../../../../../src/records/index.js";
 import { ComputeResourcesUnavailable, InstanceExists } from "../../../../../src/virt/errors.js";
 import {
   ALLOCATIONS,
@@ -308,8 +308,9 @@ describe("6.7 a move that the evacuation has ended", () => {
   test("what a cold one has left here goes, when nothing else is in the way", async () => {
     const stage = left(cold);
     expect(await evacuate(stage)).toBeNull();
-    expect(stage.calls.slice(2, 5)).toEqual([
+    expect(stage.calls.slice(2, 6)).toEqual([
       "driver.instanceOnDisk",
+      "driver.instanceExists",
       "driver.confirmMigration",
       "driver.instanceExists",
     ]);
@@ -341,6 +342,14 @@ describe("6.7 a move that the evacuation has ended", () => {
     const stage = left(cold);
     stage.answers["driver.instanceExists"] = true;
     expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
+  });
+
+  test("a guest that a cold one has left here, and that somebody has started since, is not removed", async () => {
+    const stage = left(cold);
+    stage.answers["driver.instanceExists"] = true;
+    stage.answers["driver.powerState"] = POWER_STATES.running;
+    expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
+    expect(stage.calls).not.toContain("driver.confirmMigration");
   });
 
   const MESSAGE = { instanceUuid: "vm", migrationId: 8, requestId: REQUEST };
