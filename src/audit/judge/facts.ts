@@ -148,6 +148,15 @@ export class Facts {
     return server.vmState === "resized" ? this.movesOf(server).find(({ status }) => status === "finished") : undefined;
   }
 
+  /**
+   * Reports whether a move waits for a confirmation that nobody can give: an operator has reset its server, which is therefore not
+   * `resized`, and the API accepts neither a confirmation nor a revert.
+   */
+  isAbandoned(move: Migration, { vmState, taskState, status }: Server): boolean {
+    const isReset = vmState !== "resized" && vmState !== "building" && taskState === null && status !== "UNKNOWN";
+    return move.status === "finished" && isReset && this.snapshot.now - move.changedAt > this.patience.stuck;
+  }
+
   /** Nothing is judged while something builds, moves or deletes the server, or when its cell does not answer. */
   isAtRest(server: Server): boolean {
     if (server.taskState !== null || server.status === "UNKNOWN" || server.vmState === "building") {
@@ -155,7 +164,9 @@ export class Facts {
     }
     const resting = this.unconfirmed(server);
     return this.movesOf(server).every(
-      (move) => (hasEnded(move) || move === resting) && this.snapshot.now - move.changedAt > this.patience.settles,
+      (move) =>
+        (hasEnded(move) || move === resting || this.isAbandoned(move, server)) &&
+        this.snapshot.now - move.changedAt > this.patience.settles,
     );
   }
 }

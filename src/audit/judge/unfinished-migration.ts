@@ -25,18 +25,23 @@ function leaked(
 ): Finding[] {
   const { uuid, id, type, status } = migration;
   const [first] = uuid === null ? [] : Object.keys(facts.heldBy(uuid));
-  if (uuid === null || first === undefined || !hasEnded(migration) || (server && !facts.isAtRest(server))) {
+  const abandoned = server !== undefined && facts.isAbandoned(migration, server);
+  const isOver = hasEnded(migration) || abandoned;
+  if (uuid === null || first === undefined || !isOver || (server && !facts.isAtRest(server))) {
     return [];
   }
   const whose = server ? `of server ${server.name}` : "of a server that is gone";
+  const end = abandoned
+    ? `waits for a confirmation (${status}), which the server does not accept since it was reset to ${server.vmState},`
+    : `has ended (${status})`;
   return [
     {
       code: "unfinished-migration",
       subject: migrationSubject(uuid, migration),
       provider: reference(facts, facts.rootOf(first)),
       explanation: creditor
-        ? `${type} ${id} ${whose} has ended (${status}) and still holds what the server needs on ${facts.name(first)}`
-        : `${type} ${id} ${whose} has ended (${status}) and still holds resources of ${facts.name(first)}`,
+        ? `${type} ${id} ${whose} ${end} and still holds what the server needs on ${facts.name(first)}`
+        : `${type} ${id} ${whose} ${end} and still holds resources of ${facts.name(first)}`,
       remedies: [
         creditor ? { kind: "take-over", consumer: creditor.id, from: uuid } : { kind: "clear", consumer: uuid },
       ],
@@ -49,7 +54,12 @@ function leaked(
 function stuck(facts: Facts, migration: Migration, server: Server): Finding[] {
   const { id, type, status, changedAt } = migration;
   const rests = server.taskState === null && server.status !== "UNKNOWN" && server.vmState !== "building";
-  if (hasEnded(migration) || !rests || facts.unconfirmed(server) === migration) {
+  if (
+    hasEnded(migration) ||
+    !rests ||
+    facts.unconfirmed(server) === migration ||
+    facts.isAbandoned(migration, server)
+  ) {
     return [];
   }
   if (facts.snapshot.now - changedAt <= facts.patience.stuck) {

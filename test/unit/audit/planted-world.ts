@@ -286,6 +286,17 @@ export const FAULTS: Readonly<Record<string, Plant<Planted>>> = {
     await at.world.allocate(migration.uuid, { [at.node("one")]: NEED });
     return expecting("unfinished-migration", migration, [server.uuid, migration.uuid]);
   },
+  "resize of a server that was reset": async (at) => {
+    const server = await at.server("two", { [at.node("two")]: NEED }, { vmState: "error" });
+    const migration = at.world.migration(server, "resize", "finished", ["one", "two"]);
+    await at.world.allocate(migration.uuid, { [at.node("one")]: NEED }, { type: "MIGRATION" });
+    return expecting("unfinished-migration", migration);
+  },
+  "resize of a server that was reset, the Pike way": async (at) => {
+    const server = await at.server("two", { [at.node("two")]: NEED, [at.node("one")]: NEED });
+    at.world.migration(server, "resize", "finished", ["one", "two"]);
+    return expecting("doubled-allocation", server);
+  },
   "evacuation not cleaned up": async (at) => {
     const server = await at.server("two", { [at.node("two")]: NEED, [at.node("down")]: NEED });
     at.world.migration(server, "evacuation", "done", ["down", "two"]);

@@ -86,6 +86,44 @@ describe("unfinished-migration", () => {
     ]);
   });
 
+  describe("a move that waits for its confirmation, whose server was reset", () => {
+    const reset = (vmState: string, more: Parts = {}) =>
+      moved("finished", { servers: [server("vm", "two", { vmState })], ...more });
+
+    it.each(["active", "error"])("%s: what the migration holds goes", (vmState) => {
+      expect(reset(vmState)).toEqual([
+        {
+          code: "unfinished-migration",
+          subject: { kind: "migration", uuid: "move", name: "migration 7" },
+          provider: at("one"),
+          explanation:
+            "migration 7 of server name-vm waits for a confirmation (finished), which the server does not accept since it was " +
+            `reset to ${vmState}, and still holds resources of node-one`,
+          remedies: [{ kind: "clear", consumer: "move" }],
+          left: null,
+        },
+      ]);
+    });
+
+    it("nothing is left to do once the migration holds nothing", () => {
+      expect(reset("error", { held: { vm: { two: NEED } } })).toEqual([]);
+    });
+
+    it("what the server itself holds on the source, below Queens, goes", () => {
+      expect(reset("active", { held: { vm: { one: NEED, two: NEED } } })).toMatchObject([
+        { code: "doubled-allocation", remedies: [{ kind: "drop", consumer: "vm", providers: ["one"] }] },
+      ]);
+    });
+
+    test.each<[string, Parts]>([
+      ["it finished minutes ago", { migrations: [migration("vm", "finished", { changedAt: NOW - 300_000 })] }],
+      ["its server does something", { servers: [server("vm", "two", { taskState: "resize_finish" })] }],
+      ["its server builds", { servers: [server("vm", "two", { vmState: "building" })] }],
+    ])("not while %s", (_what, more) => {
+      expect(reset("active", more)).toEqual([]);
+    });
+  });
+
   it("sooner, where nothing moves any more by what the operator says", () => {
     const patience = { settles: 0, stuck: 0 };
     const judged = (status: string) =>
