@@ -27,6 +27,7 @@ const OVER_NOVA = [
   "cold-moves",
   "control-services",
   "deleted-while-moving",
+  "evacuate-over-a-finished-move",
   "evacuate-over-a-move",
   "evacuation-round-trip",
   "fake-libvirt-moves",

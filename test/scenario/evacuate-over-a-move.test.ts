@@ -1,87 +1,32 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { FaultSet } from "../../src/faults/fault-set.js";
-import { FINAL_MIGRATION_STATUSES, type MigrationStatus } from "../../src/records/index.js";
-import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
-import { VirtualCloud } from "../fixtures/virtual-cloud.js";
+import type { MigrationStatus } from "../../src/records/index.js";
+import { EvacuatedServer } from "../fixtures/evacuated-server.js";
+import type { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
-const HOSTS = ["devstack1", "devstack2", "devstack3"];
-
+let world: EvacuatedServer;
 let cloud: VirtualCloud;
 let id: string;
-const processes = new Map<string, VirtualRuntime>();
-const faultsOf = new Map<string, FaultSet>();
+let processes: EvacuatedServer["processes"];
+let faultsOf: EvacuatedServer["faultsOf"];
 
-const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, body, "2.79");
-const instance = () => cloud.store.instances.get(id);
-const moves = () => cloud.store.migrations.byFilters({ instanceUuid: id });
+const act = (body: object) => world.act(body);
+const instance = () => world.instance();
+const moves = () => world.moves();
 const latest = () => moves().at(-1);
-
-/** Hosts that have a guest, or files of one. */
-async function traces(): Promise<string[]> {
-  const found: string[] = [];
-  for (const host of HOSTS) {
-    for (const part of ["domains", "instances"]) {
-      const names = await cloud.runtime.files.list(`/hypervisors/${host}/${part}`);
-      if (names.some((name) => name.startsWith(id))) {
-        found.push(`${host}/${part}`);
-      }
-    }
-  }
-  return found;
-}
-
-/** Names of the hosts on which the consumer holds something. */
-async function held(consumer: string): Promise<string[]> {
-  const { allocations } = (await cloud.placement("GET", `/allocations/${consumer}`)).json;
-  return cloud.store.computeNodes.byUuids(Object.keys(allocations as object)).map(({ host }) => host);
-}
-
-async function service(host: string, down: boolean): Promise<void> {
-  const { services } = (await cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`)).json;
-  const [found] = services as { id: string }[];
-  await cloud.compute("PUT", `/os-services/${found?.id}`, { forced_down: down });
-}
-
-async function start(host: string): Promise<void> {
-  const { runtime, faults } = await cloud.agent(host);
-  processes.set(host, runtime);
-  faultsOf.set(host, faults);
-}
-
-async function dies(host: string): Promise<void> {
-  processes.get(host)?.kill();
-  await service(host, true);
-}
-
-async function evacuated(host = "devstack3"): Promise<void> {
-  await act({ evacuate: { host } });
-  await cloud.serverIs(id, (server) => server?.["OS-EXT-SRV-ATTR:host"] === host && server.status === "ACTIVE");
-}
-
-/** One guest, one allocation, no move that has not ended. */
-async function isWhole(host: string): Promise<void> {
-  expect(await traces()).toEqual([`${host}/domains`, `${host}/instances`]);
-  await hasEnded(host);
-}
-
-async function hasEnded(host: string): Promise<void> {
-  expect(await held(id)).toEqual([host]);
-  for (const { uuid, status } of moves()) {
-    expect(FINAL_MIGRATION_STATUSES).toContain(status);
-    expect(await held(uuid)).toEqual([]);
-  }
-}
+const traces = () => world.traces();
+const held = (consumer: string) => world.held(consumer);
+const service = (host: string, down: boolean) => world.service(host, down);
+const start = (host: string) => world.start(host);
+const dies = (host: string) => world.dies(host);
+const evacuated = (host?: string) => world.evacuated(host);
+const isWhole = (host: string) => world.isWhole(host);
+const hasEnded = (host: string) => world.hasEnded(host);
 
 beforeEach(async () => {
-  cloud = await VirtualCloud.open();
-  for (const host of HOSTS) {
-    await start(host);
-  }
-  const server = { name: "vm1", flavorRef: "1", imageRef: await cloud.image(), networks: "none", host: "devstack1" };
-  id = String(((await cloud.compute("POST", "/servers", { server })).json.server as { id: string }).id);
-  await cloud.serverIs(id, (found) => found?.status === "ACTIVE");
+  world = await EvacuatedServer.open();
+  ({ cloud, id, processes, faultsOf } = world);
 });
-afterEach(() => cloud.close());
+afterEach(() => world.close());
 
 describe("6.7 an evacuation over a running move ends it", () => {
   const reaches = (status: MigrationStatus) => cloud.world.runUntil(() => latest()?.status === status);
@@ -367,107 +312,6 @@ describe("6.7 an evacuation to the destination of the move that it has overtaken
       await hasEnded(to);
     },
   );
-});
-
-describe("6.7 OPT an evacuation of a server that waits for the confirmation of its move, whose destination has died", () => {
-  async function isResized(body: object): Promise<void> {
-    await act(body);
-    await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
-    expect(latest()).toMatchObject({ sourceCompute: "devstack1", destCompute: "devstack2", status: "finished" });
-  }
-
-  async function destinationDies(state = "error"): Promise<void> {
-    await dies("devstack2");
-    await act({ "os-resetState": { state } });
-  }
-
-  const evacuation = () => moves().findLast(({ migrationType }) => migrationType === "evacuation");
-
-  function failsBeforeClaim(): void {
-    const action = { kind: "fail", error: "ComputeResourcesUnavailable" } as const;
-    faultsOf.get("devstack1")?.set({ point: "agent.evacuate_instance.claim", action, times: 1 });
-  }
-
-  async function hasFailed(): Promise<void> {
-    await cloud.world.runUntil(() => ["failed", "error"].includes(evacuation()?.status ?? ""));
-  }
-
-  beforeEach(() => service("devstack3", true));
-
-  test.each([
-    ["cold migration", { migrate: { host: "devstack2" } }, "active", "1"],
-    ["resize", { resize: { flavorRef: "2" } }, "error", "2"],
-  ])("%s: the source takes it, and has a single guest", async (_, body, state, flavor) => {
-    await isResized(body);
-    await destinationDies(state);
-    await evacuated("devstack1");
-    expect(await held(id)).toEqual(expect.arrayContaining(["devstack1"]));
-    expect(instance()?.systemMetadata).not.toHaveProperty("set_aside_by");
-    await start("devstack2");
-    await cloud.world.advance(120_000);
-    await isWhole("devstack1");
-    expect(instance()).toMatchObject({ taskState: null, oldFlavor: null, newFlavor: null });
-    expect(instance()?.flavor.flavorid).toBe(flavor);
-  });
-
-  test("another host takes it: the guest on the source goes when the evacuation is done", async () => {
-    await isResized({ migrate: { host: "devstack2" } });
-    await service("devstack3", false);
-    await destinationDies();
-    await evacuated("devstack3");
-    await cloud.world.advance(10_000);
-    expect(await traces()).not.toContain("devstack1/domains");
-    await start("devstack2");
-    await cloud.world.advance(120_000);
-    await isWhole("devstack3");
-  });
-
-  test.each(["claim", "probe", "spawn", "record"])(
-    "the source dies before it has come to %s: the next evacuation recovers it",
-    async (step) => {
-      await isResized({ migrate: { host: "devstack2" } });
-      await destinationDies();
-      const slow = { kind: "slow", milliseconds: 120_000 } as const;
-      faultsOf.get("devstack1")?.set({ point: `agent.evacuate_instance.${step}`, action: slow, times: 1 });
-      await act({ evacuate: { host: "devstack1" } });
-      await cloud.world.advance(60_000);
-      processes.get("devstack1")?.kill();
-      await start("devstack1");
-      await hasFailed();
-      await cloud.serverIs(id, (server) => server?.["OS-EXT-STS:task_state"] === null);
-      await evacuated("devstack1");
-      await start("devstack2");
-      await cloud.world.advance(120_000);
-      await isWhole("devstack1");
-    },
-  );
-
-  test("the evacuation fails before the guest on the source is looked at: the destination returns, and drops that guest", async () => {
-    await isResized({ migrate: { host: "devstack2" } });
-    await destinationDies();
-    failsBeforeClaim();
-    await act({ evacuate: { host: "devstack1" } });
-    await hasFailed();
-    expect(await traces()).toContain("devstack1/domains");
-    await start("devstack2");
-    await cloud.world.advance(120_000);
-    await isWhole("devstack2");
-  });
-
-  test("an earlier release has ended the move, and left its guest on the source: the next evacuation recovers it", async () => {
-    await isResized({ migrate: { host: "devstack2" } });
-    await destinationDies();
-    failsBeforeClaim();
-    await act({ evacuate: { host: "devstack1" } });
-    await hasFailed();
-    await cloud.serverIs(id, (server) => server?.["OS-EXT-STS:task_state"] === null);
-    const { set_aside_by: _, ...systemMetadata } = instance()?.systemMetadata ?? {};
-    cloud.store.instances.save(id, { systemMetadata });
-    await evacuated("devstack1");
-    await start("devstack2");
-    await cloud.world.advance(120_000);
-    await isWhole("devstack1");
-  });
 });
 
 test("V12 a server that was evacuated and is resized before the dead host is back: that host keeps its own part", async () => {

@@ -35,6 +35,18 @@ export async function chooseCloud(files: Files, choice: CloudChoice): Promise<Cl
   };
 }
 
+/** Reads the local cluster's own settings; undefined: there is no local cluster, or its file cannot be used. */
+export async function localCloud(files: Files, local: CloudChoice["local"]): Promise<CloudConfig | undefined> {
+  try {
+    return readCloudConfig(await localSettings(files, local));
+  } catch (error) {
+    if (error instanceof CloudConfigInvalid) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 async function chooseSettings(files: Files, choice: CloudChoice): Promise<Settings> {
   const { environment, cwd, home, local } = choice;
   const variable = (name: string): string | undefined => environment[name] || undefined;

@@ -17,6 +17,8 @@ export const CODES = [
   "stale-inventory",
   "unfinished-migration",
   "unfinished-evacuation",
+  "stale-guest",
+  "guest-without-server",
 ] as const;
 export type Code = (typeof CODES)[number];
 
@@ -39,7 +41,7 @@ export interface Reference {
 }
 
 export interface Subject extends Reference {
-  readonly kind: "server" | "migration" | "consumer" | "provider" | "node";
+  readonly kind: "server" | "migration" | "consumer" | "provider" | "node" | "guest";
 }
 
 /** A change of one thing; those of the same consumer become one edit. */

@@ -3,6 +3,7 @@ import { doubledAllocations } from "./doubled-allocation.js";
 import { Facts, type Patience } from "./facts.js";
 import { CODES, type Finding, keyOf } from "./finding.js";
 import { identityClashes } from "./identity-clash.js";
+import { leftGuests } from "./left-guests.js";
 import { missingAllocations } from "./missing-allocation.js";
 import { nodesWithoutProvider } from "./node-without-provider.js";
 import { overcommittedInventories } from "./overcommitted-inventory.js";
@@ -41,6 +42,7 @@ export function judge(snapshot: Snapshot, { maxShare, patience }: JudgeOptions):
     ...staleInventories(facts),
     ...unfinishedMigrations(facts, placed),
     ...unfinishedEvacuations(facts, placed),
+    ...leftGuests(facts),
   ].toSorted(
     (one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code) || keyOf(one).localeCompare(keyOf(other)),
   );

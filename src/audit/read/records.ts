@@ -1,3 +1,4 @@
+import type { HypervisorGuest } from "../../records/index.js";
 import type { FlavorNeed } from "../../records/resource-request.js";
 
 /** Amounts by resource class. */
@@ -109,6 +110,8 @@ export interface Snapshot {
   readonly consumers: ReadonlyMap<string, Consumer>;
   /** The allocations of the consumers that were asked for one by one. */
   readonly records: ReadonlyMap<string, ConsumerRecord>;
+  /** By host; without the hosts whose guests were not read. */
+  readonly guests: ReadonlyMap<string, readonly HypervisorGuest[]>;
 }
 
 /** Called while something long is read: `done` of `total`; 0 of 0 when it is not known. */

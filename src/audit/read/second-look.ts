@@ -2,7 +2,7 @@ import { mapConcurrently } from "../../runtime/queue.js";
 import type { Cloud } from "../cloud/open-cloud.js";
 import { findServer, readHypervisors, readMigrations, readServices } from "./read-compute.js";
 import { CONCURRENCY, listProviders, readConsumer, readProvider } from "./read-placement.js";
-import type { ReadOptions } from "./read-snapshot.js";
+import { type ReadOptions, readGuests } from "./read-snapshot.js";
 import type { Consumer, ConsumerRecord, Provider, Server, Snapshot } from "./records.js";
 
 export interface Suspects {
@@ -19,14 +19,16 @@ export async function lookAgain(
   { compute, placement }: Cloud,
   first: Snapshot,
   suspects: Suspects,
-  { clock, onProgress }: ReadOptions,
+  options: ReadOptions,
 ): Promise<Snapshot> {
+  const { clock, onProgress } = options;
   const [migrations, hypervisors, services, bare] = await Promise.all([
     readMigrations(compute, onProgress),
     readHypervisors(compute, onProgress),
     readServices(compute),
     listProviders(placement),
   ]);
+  const guests = await readGuests(hypervisors, options);
   const uuids = withTheirMoves(suspects.consumers, migrations);
   const records: readonly ConsumerRecord[] = await mapConcurrently(uuids, CONCURRENCY, (uuid) =>
     readConsumer(placement, uuid),
@@ -45,6 +47,7 @@ export async function lookAgain(
     migrations,
     hypervisors,
     services,
+    guests,
     servers: replaced<Server>(first.servers, servers),
     consumers: replaced<Consumer>(
       first.consumers,

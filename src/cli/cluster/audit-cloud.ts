@@ -1,12 +1,12 @@
 import { homedir } from "node:os";
 import { Option } from "commander";
-import { chooseCloud } from "../../audit/cloud/choose-cloud.js";
+import { chooseCloud, localCloud } from "../../audit/cloud/choose-cloud.js";
 import type { CloudConfig } from "../../audit/cloud/cloud-config.js";
 import { CloudConfigInvalid, CloudError } from "../../audit/cloud/errors.js";
 import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
 import { NotInPlan } from "../../audit/plan/plan.js";
 import { PlanUnreadable } from "../../audit/plan/plan-file.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -42,11 +42,11 @@ export function cloudOptions(): Option[] {
 /** What nova-manage's audit means by its exit codes (spec 7.4). */
 export const AuditExitCode = { none: 0, failed: 1, found: 3, applied: 4 } as const;
 
-/** Runs `work` with the cloud; what a person can mend becomes one line and an exit code. */
+/** Runs `work` with the cloud, and with its state directory if it is the local cluster; what a person can mend becomes one line and an exit code. */
 export async function withCloud(
   program: string,
   options: CloudOptions,
-  work: (cloud: Cloud, runtime: Runtime) => Promise<number>,
+  work: (cloud: Cloud, runtime: Runtime, local: StateDir | null) => Promise<number>,
 ): Promise<number> {
   const files = new NodeFiles();
   let runtime: Runtime | undefined;
@@ -63,7 +63,8 @@ export async function withCloud(
       local,
     });
     runtime = createNodeRuntime({ logger: quietLogger, tls: await readTls(config, files) });
-    return await work(await openCloud(runtime.http, config), runtime);
+    const isLocal = (await localCloud(files, local))?.authUrl === config.authUrl;
+    return await work(await openCloud(runtime.http, config), runtime, isLocal ? directory : null);
   } catch (error) {
     const isOfPlan = error instanceof PlanUnreadable || error instanceof NotInPlan;
     if (!(error instanceof CloudError || isOfPlan)) {

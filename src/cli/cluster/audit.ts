@@ -8,6 +8,7 @@ import { ProgressBar } from "../ui/progress-bar.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { AuditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
+import { guestsByHost } from "./reported-guests.js";
 
 interface AuditCommandOptions extends CloudOptions {
   readonly plan?: string;
@@ -31,7 +32,10 @@ export function auditCommand(): Command {
     .option("--max-share <share>", "call at most this share of a provider's consumers orphaned", share, 0.5)
     .addOption(patience("--settled-for <seconds>", "judge servers whose last move has ended so long ago", "settles"))
     .addOption(patience("--stuck-after <seconds>", "call moves stuck that have rested so long", "stuck"))
-    .option("--thorough", "ask for the owner of every consumer, not for sums");
+    .option(
+      "--thorough",
+      "ask for the owner of every consumer, not for sums, and in a local cluster for the guests of every hypervisor",
+    );
   for (const option of cloudOptions()) {
     command.addOption(option);
   }
@@ -62,13 +66,17 @@ function seconds(text: string): number {
 }
 
 function run(options: AuditCommandOptions): Promise<number> {
-  return withCloud("compute-cluster audit", options, async (cloud, { clock, files }) => {
+  return withCloud("compute-cluster audit", options, async (cloud, runtime, local) => {
+    const { clock, files } = runtime;
     const terminal = createTerminal();
     const bar = new ProgressBar();
     const result = await audit(cloud, {
       clock,
       maxShare: options.maxShare,
       thorough: options.thorough === true,
+      ...(options.thorough === true && local !== null
+        ? { readGuests: (hosts) => guestsByHost(hosts, "audit", { runtime, directory: local }) }
+        : {}),
       patience: { settles: options.settledFor, stuck: options.stuckAfter },
       onProgress: (what, done, total) => bar.update(what, done, total),
     }).finally(() => bar.clear());

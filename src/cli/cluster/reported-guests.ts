@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
+import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
 import type { HypervisorGuest } from "../../cluster/local/cluster-status.js";
 import type { StateDir } from "../../cluster/local/state-dir.js";
 import type { HostSession } from "../../conductor/port.js";
@@ -18,6 +21,7 @@ const PATIENCE = 5_000;
  */
 export async function reportedGuests(
   hosts: readonly string[],
+  command: string,
   place: Place,
 ): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> {
   if (hosts.length === 0) {
@@ -25,7 +29,7 @@ export async function reportedGuests(
   }
   const askAll = (session: HostSession) =>
     Promise.all(hosts.map((host) => askOne(host, session, place).catch(() => null)));
-  const answers = await withOperatorSession("status", place, askAll).catch(() => []);
+  const answers = await withOperatorSession(command, place, askAll).catch(() => []);
   return new Map(
     hosts.flatMap((host, index): [string, readonly HypervisorGuest[]][] => {
       const found = answers[index];
@@ -42,4 +46,32 @@ export function guestsReportedBy(host: string, command: string, place: Place): P
 function askOne(host: string, session: HostSession, { runtime }: Place): Promise<readonly HypervisorGuest[]> {
   const options = { timeout: PATIENCE, requestId: `req-${runtime.random.uuid()}` };
   return session.callAgent(host, "list_guests", {}, options);
+}
+
+/**
+ * What every hypervisor of the state directory has, by its folder's name, which is the host's unless the operator chose
+ * another.
+ */
+export async function hypervisorGuests(
+  directory: StateDir,
+  doors: Pick<Runtime, "files" | "clock" | "logger">,
+): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> {
+  const hosts = await doors.files.list(directory.hypervisors);
+  const guests = await Promise.all(
+    hosts.map((host) => new Virsh(connectionTo(join(directory.hypervisors, host)), doors).list({ all: true })),
+  );
+  return new Map(
+    hosts.map((host, index) => [host, (guests[index] ?? []).map(({ uuid, name, state }) => ({ uuid, name, state }))]),
+  );
+}
+
+/** Both: what the hypervisors of the state directory have, and what the agents of the other hosts report. */
+export async function guestsByHost(
+  hosts: readonly string[],
+  command: string,
+  place: Place,
+): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> {
+  const inFolders = await hypervisorGuests(place.directory, place.runtime);
+  const others = hosts.filter((host) => !inFolders.has(host));
+  return new Map([...inFolders, ...(await reportedGuests(others, command, place))]);
 }

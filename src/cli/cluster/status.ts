@@ -1,20 +1,16 @@
-import { join } from "node:path";
 import { Command } from "commander";
-import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
-import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
 import { openCloudSession } from "../../cluster/local/cloud-session.js";
-import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../cluster/local/cluster-status.js";
+import { clusterStatus, type HostStatus } from "../../cluster/local/cluster-status.js";
 import { clusterSummary } from "../../cluster/local/cluster-summary.js";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Runtime } from "../../runtime/runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { guestSummary } from "./guest-summary.js";
 import { nodesTogether, type TableRow } from "./nodes-together.js";
-import { reportedGuests } from "./reported-guests.js";
+import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
 import { summaryText } from "./summary-text.js";
 
 /** Hosts of which each has its row. */
@@ -45,7 +41,7 @@ export function statusCommand(): Command {
           return;
         }
         const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
-          reportedGuests(hosts, { runtime, directory }),
+          reportedGuests(hosts, "status", { runtime, directory }),
         );
         const table = nodesTogether(rows);
         terminal.print(
@@ -57,23 +53,6 @@ export function statusCommand(): Command {
         await runtime.http.close();
       }
     });
-}
-
-/**
- * What every hypervisor of the state directory has, by its folder's name, which is the host's unless the operator chose
- * another.
- */
-async function hypervisorGuests(
-  directory: StateDir,
-  doors: Pick<Runtime, "files" | "clock" | "logger">,
-): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> {
-  const hosts = await doors.files.list(directory.hypervisors);
-  const guests = await Promise.all(
-    hosts.map((host) => new Virsh(connectionTo(join(directory.hypervisors, host)), doors).list({ all: true })),
-  );
-  return new Map(
-    hosts.map((host, index) => [host, (guests[index] ?? []).map(({ uuid, name, state }) => ({ uuid, name, state }))]),
-  );
 }
 
 function usage(row: HostStatus, resourceClass: string): string {

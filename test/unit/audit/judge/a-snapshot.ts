@@ -10,6 +10,10 @@ import type {
   Server,
   Snapshot,
 } from "../../../../src/audit/read/records.js";
+import type { HypervisorGuest } from "../../../../src/records/index.js";
+
+/** A guest of a server, which is shut off. */
+export const guest = (uuid: string, state = "shut off"): HypervisorGuest => ({ uuid, name: `guest-${uuid}`, state });
 
 export const NOW = 10_000_000;
 /** What every server of these snapshots needs. */
@@ -100,6 +104,8 @@ export interface Parts {
   readonly held?: Readonly<Record<string, Held>>;
   readonly records?: readonly Partial<ConsumerRecord>[];
   readonly knowsMigrationConsumers?: boolean;
+  /** By host. */
+  readonly guests?: Readonly<Record<string, readonly HypervisorGuest[]>>;
 }
 
 /** Two healthy hosts, unless something else is said. */
@@ -116,6 +122,7 @@ export function snapshotOf(parts: Parts = {}): Snapshot {
     services,
     providers: new Map(providers.map((each) => [each.uuid, each])),
     consumers: new Map(Object.entries(held).map(([uuid, each]) => [uuid, { uuid, generation: 1, held: each }])),
+    guests: new Map(Object.entries(parts.guests ?? {})),
     records: new Map(records.map((each) => [each.uuid ?? "", { uuid: "", ...owner, ...each }])),
   };
 }

@@ -6,5 +6,5 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 it("leaves all hosts out where the conductor cannot be asked", async () => {
   const runtime = createVirtualRuntime();
   const directory = stateDir("/st", "/");
-  expect(await runtime.runUntil(reportedGuests(["devstack1"], { runtime, directory }))).toEqual(new Map());
+  expect(await runtime.runUntil(reportedGuests(["devstack1"], "status", { runtime, directory }))).toEqual(new Map());
 });

@@ -346,8 +346,7 @@ describe("6.7 a move that the evacuation has ended", () => {
 
   test("a guest that a cold one has left here, and that somebody has started since, is not removed", async () => {
     const stage = left(cold);
-    stage.answers["driver.instanceExists"] = true;
-    stage.answers["driver.powerState"] = POWER_STATES.running;
+    Object.assign(stage.answers, { "driver.instanceExists": true, "driver.powerState": POWER_STATES.running });
     expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
     expect(stage.calls).not.toContain("driver.confirmMigration");
   });
