@@ -172,6 +172,10 @@ async function waitForActive(tools: IronicTools, instance: Instance, signal: Abo
 
 async function refuseUnwanted({ context }: IronicTools, { uuid }: Instance): Promise<void> {
   const states = await context.virtApi.instanceStates(uuid);
+  // A server in error that is rebuilt stays in error until its node is active.
+  if (states?.taskState === "rebuild_spawning") {
+    return;
+  }
   if (states && states.taskState !== "deleting" && !["error", "deleted"].includes(states.vmState)) {
     return;
   }

@@ -126,12 +126,12 @@ describe("6.1 building on bare metal", () => {
     expect(world.world.reschedules).toHaveLength(9);
   });
 
-  test("6.6 a rebuild in place keeps node, claim and allocation", async () => {
+  test.each(["active", "error"] as const)("6.6 a rebuild from %s keeps node, claim and allocation", async (vmState) => {
     const { world, node, agent } = await started(1);
     const { uuid } = world.instance();
     await world.build(agent, uuid, node);
     const held = await world.world.held(uuid);
-    world.world.store.instances.save(uuid, { taskState: "rebuilding" });
+    world.world.store.instances.save(uuid, { vmState, taskState: "rebuilding" });
     world.ironic.seen.length = 0;
     await agent.operations.run("rebuild_instance", {
       instanceUuid: uuid,

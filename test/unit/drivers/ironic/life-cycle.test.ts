@@ -362,6 +362,22 @@ describe("8.2 power", () => {
 });
 
 describe("8.2 rebuild, rescue", () => {
+  test.each([
+    [{ vmState: "error", taskState: "rebuild_spawning" }, null],
+    [{ vmState: "error", taskState: null }, "InstanceDeployFailure"],
+    [{ vmState: "error", taskState: "deleting" }, "InstanceDeployFailure"],
+    [null, "InstanceDeployFailure"],
+  ] as const)("a rebuild of a server that is %j while its node is deployed", async (states, failure) => {
+    const { driver, records } = await started(active);
+    records.states = states;
+    const rebuilt = driver.rebuild(bareMetal(NODE), spawnOptions());
+    const name = await rebuilt.then(
+      () => null,
+      (error: Error) => error.name,
+    );
+    expect(name).toBe(failure);
+  });
+
   test("a rebuild keeps the node, and tells of the instance as recorded", async () => {
     const { driver, ironic, node } = await started(active);
     await driver.rebuild(bareMetal(NODE), spawnOptions());
