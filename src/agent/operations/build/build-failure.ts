@@ -1,5 +1,5 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
+import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
 import type { OperationServices, RequestOf } from "../contract.js";
@@ -72,7 +72,7 @@ export async function buildFailed(
   }
   const found = { ...progress, instance: now };
   if (guestStays) {
-    return keepHere(services, found, error);
+    return keepHere(services, request, found, error);
   }
   if (kind === "abort" || !retry) {
     return setError(services, request, found, error);
@@ -90,14 +90,18 @@ async function cleanUpGuest(
     return null;
   }
   try {
-    await context.driver.destroy(instance, destroyOptions(true));
-    await context.driver.unplugVifs(instance);
-    await context.driver.failedSpawnCleanup(instance);
+    await removeGuest(context, instance);
     return null;
   } catch (error) {
     const message = `what a failed build left behind could not be removed: ${messageOf(error)} (after: ${messageOf(cause)})`;
     return new BuildAbortException(message, { cause: error });
   }
+}
+
+async function removeGuest({ driver }: OperationServices["context"], instance: Instance): Promise<void> {
+  await driver.destroy(instance, destroyOptions(true));
+  await driver.unplugVifs(instance);
+  await driver.failedSpawnCleanup(instance);
 }
 
 /**
@@ -115,20 +119,41 @@ async function forget(services: OperationServices, request: Request, progress: B
 }
 
 /**
- * As after a crash (spec 2.6 row 4): the guest may be here, so that the instance stays, with what it holds, until its user deletes
- * it, and its guest with it. Upstream takes the instance off the host.
+ * As after a crash (spec 2.6 row 4): the guest may be here, so that the instance stays, with what it holds, until its guest is gone:
+ * its user deletes it, or a later attempt removes the guest. Upstream takes the instance off the host.
  */
 async function keepHere(
-  { context, tracker }: OperationServices,
-  { instance }: BuildProgress,
+  services: OperationServices,
+  request: Request,
+  progress: BuildProgress,
   error: unknown,
 ): Promise<FailedBuild> {
+  const { context, tracker, left } = services;
+  const { instance } = progress;
+  left.add(instance.uuid, () => removeLeft(services, request, progress));
   await addFault(context, instance.uuid, error);
   await attempt(context, instance.uuid, "set the instance to error", () =>
     // A delete that has come since waits for the lock, and must find its task_state.
     tracker.saveInstance(instance, { vmState: "error", taskState: null }, [instance.taskState]),
   );
   return { error };
+}
+
+/** An instance that has been started, deleted or reset since has its guest, if any, by a later request. */
+async function removeLeft(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
+  const { context } = services;
+  const { instanceUuid: uuid, requestId } = request;
+  const instance = await context.conductor.call("instance_get", { uuid });
+  const isAsLeft = instance?.vmState === "error" && instance.taskState === null && instance.launchedAt === null;
+  if (!isAsLeft || instance.host !== context.host) {
+    return;
+  }
+  await removeGuest(context, instance);
+  const failed = { vmState: "error", taskState: null } as const;
+  if (await takeOffHost(services, { ...progress, instance }, failed, [null])) {
+    await releaseAllocations(services, uuid, { force: true, requestId });
+    context.runtime.logger.warn("removed what a failed build had left here", { instance: uuid, request_id: requestId });
+  }
 }
 
 /** @param progress with the instance as it was found last: one that a delete has taken since is left to that */
@@ -181,8 +206,22 @@ async function reschedule(
   return null;
 }
 
-/** False: the task_state is another by now, so that nothing was written. */
+/** False: the task_state is another by now, so that nothing was written. Logs other errors. */
 async function unplace(
+  services: OperationServices,
+  progress: BuildProgress,
+  changes: InstanceChanges,
+  expectedTaskState?: (TaskState | null)[],
+): Promise<boolean> {
+  let written = true;
+  await attempt(services.context, progress.instance.uuid, "take the instance off the host", async () => {
+    written = await takeOffHost(services, progress, changes, expectedTaskState);
+  });
+  return written;
+}
+
+/** @returns false: the task_state is another by now, so that nothing was written */
+async function takeOffHost(
   { context }: OperationServices,
   { claim, instance: { uuid } }: BuildProgress,
   changes: InstanceChanges,
@@ -190,20 +229,17 @@ async function unplace(
 ): Promise<boolean> {
   const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
   const expected = expectedTaskState ? { expectedTaskState } : {};
-  let taken = false;
-  await attempt(context, uuid, "take the instance off the host", async () => {
-    try {
-      if (claim) {
-        await claim.abort({ instance: unplaced, ...expected });
-      } else {
-        await context.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
-      }
-    } catch (error) {
-      if (!(error instanceof UnexpectedTaskState)) {
-        throw error;
-      }
-      taken = true;
+  try {
+    if (claim) {
+      await claim.abort({ instance: unplaced, ...expected });
+    } else {
+      await context.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
     }
-  });
-  return !taken;
+    return true;
+  } catch (error) {
+    if (!(error instanceof UnexpectedTaskState)) {
+      throw error;
+    }
+    return false;
+  }
 }

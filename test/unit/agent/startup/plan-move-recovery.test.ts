@@ -187,12 +187,8 @@ describe("2.6 row 15' a guest that an ended move has set aside", () => {
   test("a resize to here that was finished: the guest of the destination stays, and what the source has set aside goes", async () => {
     const migration = migrated("resize", "error", { from: THERE, to: HERE });
     const { [DISK_INFO]: _, ...systemMetadata } = aside(migration).systemMetadata;
-    expect(await planTakeGuestBack(view(), { ...aside(migration), systemMetadata })).toEqual({
-      ...base(migration),
-      driver: "none",
-      changes,
-      dropsSetAside: true,
-    });
+    const plan = { ...base(migration), driver: "none", changes, dropsSetAside: true };
+    expect(await planTakeGuestBack(view(), { ...aside(migration), systemMetadata })).toEqual(plan);
   });
 
   test("a resize between others: only the mark goes", async () => {

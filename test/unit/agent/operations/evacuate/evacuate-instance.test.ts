@@ -344,7 +344,7 @@ describe("6.7 a move that the evacuation has ended", () => {
     expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
   });
 
-  test("a guest that a cold one has left here, and that somebody has started since, is not removed", async () => {
+  test("a guest that a cold one has left here, and that runs, is not removed", async () => {
     const stage = left(cold);
     Object.assign(stage.answers, { "driver.instanceExists": true, "driver.powerState": POWER_STATES.running });
     expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
