@@ -1,5 +1,7 @@
+import { PublicError } from "../runtime/public-error.js";
+
 /** Base of the errors that cross the agent's wire: they arrive as the class they left as. */
-export class ConductorError extends Error {
+export class ConductorError extends PublicError {
   /** OpenStack's name of the error; also the class's. */
   override readonly name: string = "ConductorError";
   /** What a program may want to read; JSON. */

@@ -1,3 +1,5 @@
+import { PublicError } from "../runtime/public-error.js";
+
 /** Faults on purpose, set from outside while the process runs. Points are named: `driver.spawn`, `agent.resize_instance.move`. */
 export interface Faults {
   /**
@@ -27,7 +29,7 @@ export type FaultAction =
   | { readonly kind: "partition"; readonly milliseconds: number | null };
 
 /** The error of a fault that was set on purpose. */
-export class FaultInjected extends Error {
+export class FaultInjected extends PublicError {
   /** `FaultInjected`, or the class that the fault names. */
   override readonly name: string;
   readonly point: string;

@@ -1,3 +1,5 @@
+import { PublicError } from "../runtime/public-error.js";
+
 export { ReshapeFailed } from "../virt/errors.js";
 
 /** What an error quotes of an answer of Placement. */
@@ -7,7 +9,7 @@ interface DescribedAnswer {
 }
 
 /** Base of what the report client throws; the name is OpenStack's. */
-export class PlacementError extends Error {
+export class PlacementError extends PublicError {
   override readonly name: string = "PlacementError";
   /** The status that Placement answered, if it was an answer that made the error. */
   readonly status: number | null;

@@ -1,5 +1,10 @@
-/** Base of the errors that a driver may raise on purpose; anything else counts as a bug or a broken hypervisor. */
-export class VirtError extends Error {
+import { PublicError } from "../runtime/public-error.js";
+
+/**
+ * Base of the errors that a driver may raise on purpose; anything else counts as a bug or a broken hypervisor. The users of a server
+ * may read its message in the server's fault. Of any other error they see the name of its class, and administrators the rest.
+ */
+export class VirtError extends PublicError {
   /** OpenStack's name of the error; also the class's. */
   override readonly name: string = "VirtError";
 }
@@ -107,6 +112,11 @@ export class VirtDriverMisbehaved extends VirtError {
     this.driver = driver;
     this.method = method;
     this.rule = rule;
+  }
+
+  /** The message quotes values of the driver. */
+  override get publicMessage(): string {
+    return this.name;
   }
 
   /** One value of many is wrong. @param found as it is to be shown */

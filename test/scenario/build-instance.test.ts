@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseLost } from "../../src/agent/life/host-lease.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
+import { publicMessageOf } from "../../src/runtime/public-error.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
@@ -224,7 +225,9 @@ describe("6.1 build, failures", () => {
         vmState: "building",
         taskState: "scheduling",
       });
-      expect(world.reschedules).toMatchObject([{ instanceUuid: vm.uuid, retry: RETRY, reason: error.message }]);
+      expect(world.reschedules).toMatchObject([
+        { instanceUuid: vm.uuid, retry: RETRY, reason: publicMessageOf(error) },
+      ]);
       checkReschedules(world);
       checkUsage(world, agent);
       expect(agent.hypervisor.guests.size).toBe(0);
@@ -240,7 +243,12 @@ describe("6.1 build, failures", () => {
     failing(agent, "spawn", new Error("qemu died"));
     await expect(world.build(agent, vm)).rejects.toThrow("qemu died");
     expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error", taskState: null, launchedOn: null });
-    expect(world.store.instances.fault(vm.uuid)).toMatchObject({ message: "qemu died", host: "h1", code: 500 });
+    expect(world.store.instances.fault(vm.uuid)).toMatchObject({
+      message: "Error",
+      details: expect.stringContaining("Error: qemu died"),
+      host: "h1",
+      code: 500,
+    });
     expect(world.reschedules).toEqual([]);
     expect(events(world, vm.uuid)).toEqual([["compute__do_build_and_run_instance", "Success"]]);
     await checkAllocations(world, [vm]);
@@ -287,7 +295,7 @@ describe("6.1 build, failures", () => {
     const { world, agent, vm } = await setUp();
     agent.hypervisor.fail = (method) => (method === "spawn" || method === "destroy" ? new Error(method) : undefined);
     await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow(
-      "could not be removed: destroy (after: spawn)",
+      "could not be removed: Error (after: Error)",
     );
     expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", vmState: "error", taskState: null });
     await checkAllocations(world, [vm]);

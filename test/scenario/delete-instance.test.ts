@@ -69,7 +69,7 @@ describe("6.2 delete, host up", () => {
     agent.hypervisor.fail = (method) => (method === "destroy" ? new Error("qemu hangs") : undefined);
     await expect(remove()).rejects.toThrow("qemu hangs");
     expect(world.stored(vm.uuid)).toMatchObject({ vmState: "error", taskState: null, host: "h1", deleted: 0 });
-    expect(world.store.instances.fault(vm.uuid)?.message).toBe("qemu hangs");
+    expect(world.store.instances.fault(vm.uuid)?.message).toBe("Error");
     await checkAllocations(world, [vm]);
     checkPersistedUsage(world, agent);
     agent.hypervisor.fail = () => undefined;

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { MigrationPreCheckError } from "../../src/virt/errors.js";
 import { placeVm, startHosts } from "../fixtures/cold-moves.js";
 import { LiveHypervisors, REQUEST, VM } from "../fixtures/live-migrations.js";
 import type { Lab } from "../unit/agent/support/lab.js";
@@ -29,7 +30,9 @@ scenario("6.5 row 4 D is asked, then S by way of D, and what was made for it is 
 scenario("6.5 row 4 D refuses: MigrationPreCheckError with the reason, S is not asked", async (lab) => {
   await new LiveHypervisors(lab).start();
   await placeVm(lab, { taskState: "migrating" });
-  lab.hypervisor("devstack2").failures.set("checkCanLiveMigrateDestination", () => new Error("another processor"));
+  lab
+    .hypervisor("devstack2")
+    .failures.set("checkCanLiveMigrateDestination", () => new MigrationPreCheckError("another processor"));
   await expect(check(lab)).rejects.toMatchObject({
     name: "MigrationPreCheckError",
     message: expect.stringContaining("another processor"),
@@ -40,7 +43,9 @@ scenario("6.5 row 4 D refuses: MigrationPreCheckError with the reason, S is not 
 scenario("6.5 row 4 S refuses: the same, and D is cleaned", async (lab) => {
   await new LiveHypervisors(lab).start();
   await placeVm(lab, { taskState: "migrating" });
-  lab.hypervisor("devstack1").failures.set("checkCanLiveMigrateSource", () => new Error("a device cannot move"));
+  lab
+    .hypervisor("devstack1")
+    .failures.set("checkCanLiveMigrateSource", () => new MigrationPreCheckError("a device cannot move"));
   await expect(check(lab)).rejects.toMatchObject({
     name: "MigrationPreCheckError",
     message: expect.stringContaining("a device cannot move"),

@@ -1,9 +1,10 @@
 import { HostLeaseHeld } from "../../conductor/errors.js";
+import { PublicError } from "../../runtime/public-error.js";
 import type { AgentContext } from "../context.js";
 import { RefusedLease } from "../startup/refusals.js";
 
 /** Raised instead of acting when the host's lease is gone: another agent may be acting for the host. */
-export class HostLeaseLost extends Error {
+export class HostLeaseLost extends PublicError {
   override readonly name = "HostLeaseLost";
 
   constructor(host: string, reason: string) {

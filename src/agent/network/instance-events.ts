@@ -1,3 +1,4 @@
+import { PublicError } from "../../runtime/public-error.js";
 import { SparseSet } from "../../runtime/sparse.js";
 import type { Timers } from "../../runtime/timers.js";
 import { within } from "../../runtime/within.js";
@@ -12,7 +13,7 @@ export interface InstanceEvent {
 }
 
 /** It says that what was waited for did not happen. */
-export class InstanceEventFailed extends Error {
+export class InstanceEventFailed extends PublicError {
   override readonly name = "InstanceEventFailed";
 }
 

@@ -1,5 +1,6 @@
 import { isProviderMissing } from "../../placement/errors.js";
 import type { ComputeNode, Instance } from "../../records/index.js";
+import { PublicError } from "../../runtime/public-error.js";
 import { type AgentView, requestId } from "../context.js";
 import { addFault } from "../operations/flow/error-wrappers.js";
 import type { AgentServices } from "../services.js";
@@ -52,7 +53,11 @@ async function failBuild(services: AgentServices, { uuid, host, vmState, taskSta
   const changes = { vmState: "error", taskState: null } as const;
   const expected = { expectedTaskState: [taskState], expectedVmState: [vmState], expectedHost: host };
   await services.conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(services) });
-  await addFault(services, uuid, new Error(`the agent of host ${services.host} stopped before the instance was built`));
+  await addFault(
+    services,
+    uuid,
+    new PublicError(`the agent of host ${services.host} stopped before the instance was built`),
+  );
 }
 
 /** As an unshelve that failed before its claim (spec 6.6): nothing is held, and it may be tried again. */

@@ -1,5 +1,7 @@
+import { PublicError } from "../../runtime/public-error.js";
+
 /** Base of what the tracker raises on purpose; names are OpenStack's. */
-class TrackerError extends Error {
+class TrackerError extends PublicError {
   override readonly name: string = "TrackerError";
 }
 

@@ -1,5 +1,7 @@
+import { PublicError } from "../../runtime/public-error.js";
+
 /** No host can take the instance. The message counts the reasons, which is what an operator looks for. */
-export class NoValidHost extends Error {
+export class NoValidHost extends PublicError {
   override readonly name = "NoValidHost";
 
   constructor(reason: string) {

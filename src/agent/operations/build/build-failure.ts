@@ -1,9 +1,10 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
+import { publicMessageOf } from "../../../runtime/public-error.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
 import type { OperationServices, RequestOf } from "../contract.js";
-import { addFault, attempt, messageOf } from "../flow/error-wrappers.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
 import { GroupAffinityViolation } from "../flow/errors.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
@@ -61,7 +62,7 @@ export async function buildFailed(
   const guestStays = error !== cause;
   const now = await services.context.conductor.call("instance_get", { uuid: instanceUuid });
   const kind = now === null || now.taskState === "deleting" ? "gone" : classifyBuildFailure(error);
-  services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
+  services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: cause });
   // Somebody deletes it: a driver that noticed says so in its own words, and no other host is to be tried.
   if (now === null || kind === "gone") {
     await forget(services, request, progress);
@@ -93,7 +94,11 @@ async function cleanUpGuest(
     await removeGuest(context, instance);
     return null;
   } catch (error) {
-    const message = `what a failed build left behind could not be removed: ${messageOf(error)} (after: ${messageOf(cause)})`;
+    context.runtime.logger.error("what a failed build left behind could not be removed; it is tried again", {
+      instance: instance.uuid,
+      err: error,
+    });
+    const message = `what a failed build left behind could not be removed: ${publicMessageOf(error)} (after: ${publicMessageOf(cause)})`;
     return new BuildAbortException(message, { cause: error });
   }
 }
@@ -200,7 +205,7 @@ async function reschedule(
     instanceUuid,
     alternates: [...alternates],
     retry,
-    reason: messageOf(error),
+    reason: publicMessageOf(error),
     requestId,
   });
   return null;

@@ -1,9 +1,10 @@
 import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
+import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
-import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
+import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
 import { GroupAffinityViolation, UnableToMigrateToSelf } from "../flow/errors.js";
 import { claimInGroup } from "../flow/group-policy.js";
 import { refuseUnservable } from "../flow/refuse-unservable.js";
@@ -179,8 +180,8 @@ async function reschedule(
   const failure = {
     host: services.context.host,
     node,
-    message: messageOf(cause).slice(0, 255),
-    traceback: cause instanceof Error ? (cause.stack ?? null) : null,
+    message: publicMessageOf(cause).slice(0, 255),
+    traceback: tracebackOf(cause),
     rollback: isRollback(error),
     eventId: event.id,
   };
@@ -205,7 +206,7 @@ function refuseToBring({ request }: PrepProgress): void {
   try {
     refuseUnservable(request);
   } catch (cause) {
-    throw new InstanceFaultRollback(messageOf(cause), { cause });
+    throw new InstanceFaultRollback(publicMessageOf(cause), { cause });
   }
 }
 

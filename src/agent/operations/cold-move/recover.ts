@@ -6,6 +6,7 @@ import {
   type MigrationStatus,
   type TaskState,
 } from "../../../records/index.js";
+import { PublicError } from "../../../runtime/public-error.js";
 import { type AgentContext, hasQuirk, requestId as newRequestId } from "../../context.js";
 import { callOf, forRequest } from "../call.js";
 import type { OperationServices, StuckMoveOptions } from "../contract.js";
@@ -263,7 +264,7 @@ async function finishAgain(progress: MoveProgress): Promise<void> {
 }
 
 async function failFinish(progress: MoveProgress): Promise<void> {
-  await finishFailed(progress, new Error("the agent stopped while it finished the move"));
+  await finishFailed(progress, new PublicError("the agent stopped while it finished the move"));
 }
 
 /** The message may have been lost with the process that should have sent it; one that comes twice is ignored. */

@@ -6,6 +6,7 @@ import {
   UnexpectedTaskState,
 } from "../../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../../records/index.js";
+import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
 import { HostLeaseLost } from "../../life/host-lease.js";
@@ -64,10 +65,11 @@ interface EventOutcome {
 }
 
 function failureOf(error: unknown): EventOutcome {
+  const traceback = tracebackOf(error);
   return {
     result: "Error",
-    details: messageOf(error),
-    ...(error instanceof Error && error.stack ? { traceback: error.stack } : {}),
+    details: publicMessageOf(error),
+    ...(traceback === null ? {} : { traceback }),
   };
 }
 
@@ -142,13 +144,15 @@ export function operation<T>(
   );
 }
 
+/** Records what everybody may read of the error as the message, and all of it as the details, which administrators see. */
 export async function addFault(context: AgentContext, instanceUuid: string, error: unknown): Promise<void> {
+  const details = tracebackOf(error);
   await attempt(context, instanceUuid, "record the fault", () =>
     context.conductor.call("instance_add_fault", {
       uuid: instanceUuid,
       code: 500,
-      message: messageOf(error).slice(0, 255),
-      ...(error instanceof Error && error.stack ? { details: error.stack } : {}),
+      message: publicMessageOf(error).slice(0, 255),
+      ...(details === null ? {} : { details }),
       host: context.host,
     }),
   );
@@ -165,10 +169,6 @@ export function isLeaseLost(error: unknown): boolean {
  */
 export function mustNotUndo(error: unknown): boolean {
   return isLeaseLost(error) || isSilence(error);
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 async function write(

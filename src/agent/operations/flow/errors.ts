@@ -1,5 +1,7 @@
+import { PublicError } from "../../../runtime/public-error.js";
+
 /** Base of what an operation refuses; names are OpenStack's. */
-export class OperationError extends Error {
+export class OperationError extends PublicError {
   override readonly name: string = "OperationError";
 }
 

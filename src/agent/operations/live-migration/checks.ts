@@ -1,9 +1,10 @@
 import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/errors.js";
 import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
+import { publicMessageOf } from "../../../runtime/public-error.js";
 import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../contract.js";
-import { attempt, messageOf, withActionEvent } from "../flow/error-wrappers.js";
+import { attempt, withActionEvent } from "../flow/error-wrappers.js";
 import { requireGroupPolicy } from "../flow/group-policy.js";
 import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
@@ -102,6 +103,6 @@ async function preCheck<T>(services: OperationServices, check: () => Promise<T>)
       throw error;
     }
     services.context.runtime.logger.warn("this host cannot take part in the live migration", { err: error });
-    throw new MigrationPreCheckError(`host ${services.context.host}: ${messageOf(error)}`);
+    throw new MigrationPreCheckError(`host ${services.context.host}: ${publicMessageOf(error)}`);
   }
 }

@@ -1,3 +1,5 @@
+import { PublicError } from "../../../runtime/public-error.js";
+
 /** Where a live migration is on its source. `ending`: the driver is through with it. */
 export type OutgoingPhase = "queued" | "preparing" | "running" | "ending";
 
@@ -41,7 +43,7 @@ export class OutgoingMigration {
   }
 }
 
-export class LiveMigrationAborted extends Error {
+export class LiveMigrationAborted extends PublicError {
   override readonly name = "LiveMigrationAborted";
 
   constructor(migrationId: number) {

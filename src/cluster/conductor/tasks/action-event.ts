@@ -1,6 +1,6 @@
+import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import type { Store } from "../../store/store.js";
 import type { TaskContext } from "../task-runner.js";
-import { messageOf } from "./faults.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
 
 /**
@@ -66,11 +66,11 @@ export class ActionEvents {
 
 /** @param failure undefined: there was none */
 export function finishEvent(store: Store, id: number, failure: unknown): void {
-  const { stack = null } = failure instanceof Error ? failure : {};
+  const traceback = tracebackOf(failure);
   store.actions.finishEvent(
     id,
     failure === undefined
       ? { result: "Success" }
-      : { result: "Error", details: messageOf(failure), ...(stack === null ? {} : { traceback: stack }) },
+      : { result: "Error", details: publicMessageOf(failure), ...(traceback === null ? {} : { traceback }) },
   );
 }

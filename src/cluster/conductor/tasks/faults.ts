@@ -1,9 +1,10 @@
 import { holdsTask, type Instance, type VmState } from "../../../records/index.js";
+import { PublicError, publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import type { Store } from "../../store/store.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
 
 /** All hosts that could be tried have been tried (spec 6.1). */
-export class MaxRetriesExceeded extends Error {
+export class MaxRetriesExceeded extends PublicError {
   override readonly name = "MaxRetriesExceeded";
 
   constructor(reason: string) {
@@ -34,7 +35,7 @@ interface RetriesMade {
 }
 
 /** A record that the flow cannot do without is gone. */
-export class RecordMissing extends Error {
+export class RecordMissing extends PublicError {
   override readonly name = "RecordMissing";
 }
 
@@ -45,8 +46,8 @@ export function addFault(store: Store, instanceUuid: string, error: unknown): vo
   store.instances.addFault({
     instanceUuid,
     code: 500,
-    message: messageOf(error).slice(0, 255),
-    details: error instanceof Error ? (error.stack ?? error.message) : null,
+    message: publicMessageOf(error).slice(0, 255),
+    details: tracebackOf(error),
     host: CONDUCTOR_HOST,
   });
 }

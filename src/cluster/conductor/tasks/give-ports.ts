@@ -1,11 +1,12 @@
 import { ConductorError } from "../../../conductor/errors.js";
+import { PublicError } from "../../../runtime/public-error.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/task.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
 /** What the server was to have of the network is not there any more. */
-export class NetworkNotAllocated extends Error {
+export class NetworkNotAllocated extends PublicError {
   override readonly name = "NetworkNotAllocated";
 
   constructor(instanceUuid: string, reason: string) {

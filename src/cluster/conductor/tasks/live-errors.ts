@@ -1,5 +1,7 @@
+import { PublicError } from "../../../runtime/public-error.js";
+
 /** A destination cannot take this guest live; another one may. */
-export class MigrationPreCheckError extends Error {
+export class MigrationPreCheckError extends PublicError {
   override readonly name = "MigrationPreCheckError";
 
   constructor(reason: string) {
@@ -7,7 +9,7 @@ export class MigrationPreCheckError extends Error {
   }
 }
 
-export class ComputeServiceUnavailable extends Error {
+export class ComputeServiceUnavailable extends PublicError {
   override readonly name = "ComputeServiceUnavailable";
 
   constructor(host: string) {
@@ -15,7 +17,7 @@ export class ComputeServiceUnavailable extends Error {
   }
 }
 
-export class UnableToMigrateToSelf extends Error {
+export class UnableToMigrateToSelf extends PublicError {
   override readonly name = "UnableToMigrateToSelf";
 
   constructor(instance: string, host: string) {
@@ -23,7 +25,7 @@ export class UnableToMigrateToSelf extends Error {
   }
 }
 
-export class InvalidHypervisorType extends Error {
+export class InvalidHypervisorType extends PublicError {
   override readonly name = "InvalidHypervisorType";
 
   constructor() {
@@ -31,7 +33,7 @@ export class InvalidHypervisorType extends Error {
   }
 }
 
-export class DestinationHypervisorTooOld extends Error {
+export class DestinationHypervisorTooOld extends PublicError {
   override readonly name = "DestinationHypervisorTooOld";
 
   constructor() {
@@ -39,7 +41,7 @@ export class DestinationHypervisorTooOld extends Error {
   }
 }
 
-export class InstanceInvalidState extends Error {
+export class InstanceInvalidState extends PublicError {
   override readonly name = "InstanceInvalidState";
 
   constructor(uuid: string, state: string) {

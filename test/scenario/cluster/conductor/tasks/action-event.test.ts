@@ -32,8 +32,8 @@ describe("the events of a conductor's task", () => {
 
   it.each([
     { work: succeeds, is: "done", result: "Success", details: null },
-    { work: throws, is: "broken", result: "Error", details: "broken" },
-    { work: fails, is: "done", result: "Error", details: "broken" },
+    { work: throws, is: "broken", result: "Error", details: "Error" },
+    { work: fails, is: "done", result: "Error", details: "Error" },
   ])("$work.name: end with $result", async ({ work, is, ...event }) => {
     const run = () => {
       const events = begin();

@@ -139,7 +139,7 @@ describe("6.1 row 2 fails: cell0", () => {
     expect(outcome(await stepsOf(bench, task))).toMatchObject({
       instance: { vmState: "error" },
       mapping: { cell: "cell0" },
-      fault: { message: "unforeseen" },
+      fault: { message: "TypeError" },
     });
     expect(bench.store.tasks.pending()).toEqual([]);
   });
@@ -283,7 +283,7 @@ describe("6.1: a host has given it back", () => {
     bench.placementBench.inject({ on: "GET /allocations", does });
     expect(outcome(await stepsOf(bench, task))).toEqual({
       instance: { vmState: "error", taskState: null, taskRequestId: null },
-      fault: { code: 500, message: "unforeseen", host: "conductor" },
+      fault: { code: 500, message: "TypeError", host: "conductor" },
       "build_instances failed": true,
     });
   });

@@ -113,7 +113,7 @@ describe("6.2 vm resized, step by step", () => {
     expect(outside(lines)).not.toContain(TERMINATE[0]);
     expect(outcome(lines)).toMatchObject({
       instance: { vmState: "error", taskState: null },
-      fault: { code: 500, message: "unforeseen", host: "conductor" },
+      fault: { code: 500, message: "TypeError", host: "conductor" },
     });
   });
 });

@@ -56,7 +56,7 @@ describe("failMove", () => {
     };
     return { world, told, fail };
   }
-  const ENDED = { vmState: "stopped", taskState: null, status: "error", fault: "why", finished: 1 };
+  const ENDED = { vmState: "stopped", taskState: null, status: "error", fault: "Error", finished: 1 };
 
   it("gives the source's half back, then ends migration, operation and task", async () => {
     const { world, told, fail } = await failing();

@@ -217,8 +217,8 @@ describe("a conductor that was killed, or did not know what to do", () => {
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual({
       instance: { vmState: "error", taskState: null, taskRequestId: null },
       "migration M1": { ...CREATED, status: "error" },
-      fault: { code: 500, message: "unforeseen", host: "conductor" },
-      events: [`${EVENT} Error (unforeseen)`],
+      fault: { code: 500, message: "TypeError", host: "conductor" },
+      events: [`${EVENT} Error (TypeError)`],
       "live_migrate_instance failed": true,
     });
   });
@@ -253,7 +253,7 @@ describe("a conductor that was killed, or did not know what to do", () => {
     });
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
       instance: { vmState: "error", taskState: null },
-      fault: { message: "unforeseen" },
+      fault: { message: "TypeError" },
     });
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
   });

@@ -198,8 +198,8 @@ describe("what nobody foresaw", () => {
       const left = outcome(await stepsOf(bench, taskOf(world, { alternates: [], failure })));
       expect(left).toMatchObject({
         "migration M1": { status: "error" },
-        fault: { message: own ? "no room" : "unforeseen" },
-        events: ["compute_prep_resize on d: Error (no room)", ...bothEvents("Error (unforeseen)")],
+        fault: { message: own ? "no room" : "TypeError" },
+        events: ["compute_prep_resize on d: Error (no room)", ...bothEvents("Error (TypeError)")],
       });
       expect(bench.instance(instance.uuid).newFlavor).toEqual(own ? null : SMALL);
     },
@@ -224,8 +224,8 @@ describe("what nobody foresaw", () => {
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual({
       instance: { taskState: null, taskRequestId: null },
       "migration M1": { ...CREATED, status: "error" },
-      fault: { code: 500, message: "unforeseen", host: "conductor" },
-      events: bothEvents("Error (unforeseen)"),
+      fault: { code: 500, message: "TypeError", host: "conductor" },
+      events: bothEvents("Error (TypeError)"),
       "migrate_server failed": true,
     });
     expect(world.bench.store.tasks.pending()).toEqual([]);

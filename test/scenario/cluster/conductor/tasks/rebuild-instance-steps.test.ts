@@ -204,7 +204,7 @@ describe("6.7 rows 2a and 2b fail", () => {
     const does = () => Promise.reject(new TypeError("unforeseen"));
     world.bench.placementBench.inject({ on: "PUT /allocations", does });
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outcome(lines)).toEqual({ ...ended("unforeseen", { vmState: "error" }), "rebuild_instance failed": true });
+    expect(outcome(lines)).toEqual({ ...ended("TypeError", { vmState: "error" }), "rebuild_instance failed": true });
     expect(outside(lines).slice(-1)).toEqual(["GET /allocations/I"]);
   });
 });

@@ -112,8 +112,8 @@ describe("6.6 from offloaded, step by step", () => {
     world.bench.placementBench.inject({ on: "GET /allocations", does });
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
       instance: { taskState: null },
-      fault: { message: "unforeseen" },
-      events: [`${EVENT} Error (unforeseen)`],
+      fault: { message: "TypeError" },
+      events: [`${EVENT} Error (TypeError)`],
       "unshelve_instance failed": true,
     });
     expect(world.bench.instance(world.instance.uuid).vmState).toBe("shelved_offloaded");

@@ -7,6 +7,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../../../../src/conductor/errors.js";
+import { publicMessageOf } from "../../../../../src/runtime/public-error.js";
 import { BuildAbortException } from "../../../../../src/virt/errors.js";
 import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 
@@ -160,7 +161,7 @@ describe("6.1 second table: tried on another host", () => {
     const stage = building();
     stage.answers["tracker.instanceClaim"] = new Error("full");
     expect(await build(stage, { retry: RETRY })).toBeNull();
-    expect(since(stage, "tracker.instanceClaim")).toEqual([FAILED, save(AGAIN, null), RELEASE, handed("full")]);
+    expect(since(stage, "tracker.instanceClaim")).toEqual([FAILED, save(AGAIN, null), RELEASE, handed("Error")]);
     expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Success"]);
   });
 
@@ -176,7 +177,7 @@ describe("6.1 second table: tried on another host", () => {
       FAILED,
       ["claim.abort", { instance: AGAIN, expectedTaskState: [task] }],
       RELEASE,
-      handed("broken"),
+      handed("Error"),
     ]);
   });
 
@@ -189,7 +190,7 @@ describe("6.1 second table: tried on another host", () => {
     stage.answers["driver.spawn"] = new Error("broken");
     stage.answers["placement.deleteAllocation"] = answer instanceof Error ? answer : () => null;
     expect(await build(stage, { retry: RETRY })).toMatchObject({ message: "broken" });
-    expect(since(stage, "claim.abort")).toEqual([...tries, FAULT("broken"), save(ERROR, "scheduling"), ...tries]);
+    expect(since(stage, "claim.abort")).toEqual([...tries, FAULT("Error"), save(ERROR, "scheduling"), ...tries]);
   });
 });
 
@@ -210,7 +211,7 @@ describe("6.1 second table: in error", () => {
     expect(since(stage, "driver.spawn")).toEqual([
       ...CLEANED,
       FAILED,
-      FAULT("broken"),
+      FAULT(publicMessageOf(error)),
       ["claim.abort", { instance: ERROR, expectedTaskState: ["spawning"] }],
       RELEASE,
     ]);
@@ -250,7 +251,8 @@ describe("6.1 second table: in error", () => {
       stage.answers["driver.spawn"] = new Error("broken");
       stage.answers[call] = new Error("busy");
       expect(await build(stage, { retry: RETRY })).toMatchObject({ name: "BuildAbortException" });
-      expect(stage.faults).toEqual([expect.stringContaining("busy (after: broken)")]);
+      expect(stage.faults).toEqual([expect.stringContaining("Error (after: Error)")]);
+      expect(stage.logged("could not be removed; it is tried again")).toBe(1);
       expect(stage.instance).toMatchObject({ vmState: "error", taskState: null, host: "here" });
       expect(stage.calls.slice(-2)).toEqual(["instance_add_fault", "tracker.saveInstance"]);
       expect(stage.calls).not.toContain(RELEASE[0]);

@@ -79,7 +79,7 @@ describe("6.6 rebuild in place, step by step", () => {
         "instance_save",
         { uuid: "vm", changes: { vmState: "error", taskState: null }, ofRequest: REQUEST, expectedHost: "here" },
       ],
-      ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+      ["instance_add_fault", expect.objectContaining({ message: "Error" })],
     ]);
     expect(stage.events).toEqual(["compute_rebuild_instance", "Error"]);
   });

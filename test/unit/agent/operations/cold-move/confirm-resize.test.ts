@@ -82,7 +82,7 @@ describe('6.3 "Confirm", on the source', () => {
           migrationChanges: { status: "error" },
         },
       ],
-      ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+      ["instance_add_fault", expect.objectContaining({ message: "Error" })],
     ]);
     expect(stage.events).toEqual(["compute_confirm_resize", "Error"]);
     await stage.operations.recoverColdMoves({ before: NOW, confirmed: false });
@@ -98,7 +98,8 @@ describe('6.3 "Confirm", on the source', () => {
     both.answers["driver.confirmMigration"] = new Error("broken");
     both.answers["placement.deleteAllocation"] = new Error("Placement");
     expect(await confirm(both)).toMatchObject({ message: "broken" });
-    expect(both.faults).toEqual(["broken"]);
+    expect(both.faults).toEqual(["Error"]);
+    expect(both.said("instance_add_fault")).toMatchObject([[{ details: expect.stringContaining("Error: broken") }]]);
   });
 
   describe("the user goes on before the flavors are cleared", () => {

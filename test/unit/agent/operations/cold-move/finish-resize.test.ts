@@ -109,7 +109,7 @@ describe("6.3 row 7, on the destination", () => {
           migrationChanges: { status: "error" },
         },
       ],
-      ["instance_add_fault", expect.objectContaining({ uuid: "vm", code: 500, message: "broken", host: "here" })],
+      ["instance_add_fault", expect.objectContaining({ uuid: "vm", code: 500, message: "Error", host: "here" })],
     ]);
     expect(stage.events).toEqual(["compute_finish_resize", "Error"]);
     expect(stage.operations.incoming.size).toBe(0);
@@ -181,7 +181,7 @@ describe("6.3 row 7, on the destination", () => {
     expect(await finish(stage)).toMatchObject({ message: "broken" });
     expect(stage.calls).not.toContain("migration_save");
     expect(stage.logged("could not set the migration to error")).toBe(1);
-    expect(stage.faults).toEqual(["broken"]);
+    expect(stage.faults).toEqual(["Error"]);
   });
 
   test("allocations that cannot be dropped do not keep the move from ending", async () => {

@@ -129,7 +129,7 @@ describe('6.3 "Revert", on the source', () => {
             migrationChanges: { status: "error" },
           }),
         ],
-        ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+        ["instance_add_fault", expect.objectContaining({ message: "Error" })],
       ]);
       expect(stage.events).toEqual(["compute_finish_revert_resize", "Error"]);
     },

@@ -97,7 +97,7 @@ describe("6.3 row 4, on the destination", () => {
     expect(await prepare(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(-2)).toEqual([
       ["claim.abort", { instance: BROKEN, migrationStatus: "error" }],
-      ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+      ["instance_add_fault", expect.objectContaining({ message: "Error" })],
     ]);
     expect(stage.calls).not.toContain("migration_save");
   });
@@ -117,7 +117,7 @@ describe("6.3 row 4, on the destination", () => {
     stage.answers["tracker.resizeClaim"] = rollback;
     expect(await prepare(stage)).toMatchObject({ message: "inner" });
     expect(stage.instance).toMatchObject({ vmState: "active", taskState: null, newFlavor: null });
-    expect(stage.faults).toEqual(["inner"]);
+    expect(stage.faults).toEqual(["Error"]);
   });
 
   test("nothing happened, but the allocations do not come back: error, and no other host", async () => {
@@ -165,16 +165,21 @@ describe("6.3 row 4, another host is asked for", () => {
   });
 
   test.each([
-    ["any error", new Error("x".repeat(300)), { message: "x".repeat(255), rollback: false }],
+    ["any error", new Error("secret"), { message: "Error", rollback: false }],
+    [
+      "a long one",
+      new ComputeResourcesUnavailable("x".repeat(300)),
+      { message: "x".repeat(255), traceback: expect.any(String), rollback: false },
+    ],
     [
       "one that says that nothing happened",
       new InstanceFaultRollback("x", { cause: new Error("inner") }),
-      { message: "inner", rollback: true },
+      { message: "Error", rollback: true },
     ],
     [
       "a text",
       new InstanceFaultRollback("x", { cause: "a text" }),
-      { message: "a text", traceback: null, rollback: true },
+      { message: "Error", traceback: null, rollback: true },
     ],
   ])("%s: the conductor has the move and the event from then on", async (_, error, failure) => {
     const stage = staged();

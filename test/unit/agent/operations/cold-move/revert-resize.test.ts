@@ -83,7 +83,7 @@ describe('6.3 "Revert", on the destination', () => {
             migrationChanges: { status: "error" },
           }),
         ],
-        ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+        ["instance_add_fault", expect.objectContaining({ message: "Error" })],
       ]);
       expect(stage.did).not.toContainEqual(HALF_DROPPED);
       expect(stage.events).toEqual(["compute_revert_resize", "Error"]);

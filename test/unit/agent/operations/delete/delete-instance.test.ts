@@ -53,7 +53,7 @@ describe('6.2 "host up"', () => {
     expect(await terminate(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(made)).toEqual([
       ["tracker.saveInstance", expect.anything(), { vmState: "error", taskState: null }],
-      ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+      ["instance_add_fault", expect.objectContaining({ message: "Error" })],
     ]);
     expect(stage.events).toEqual(["compute_terminate_instance", "Error"]);
   });

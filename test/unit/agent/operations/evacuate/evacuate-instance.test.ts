@@ -6,6 +6,7 @@ import {
   UnexpectedTaskState,
 } from "../../../../../src/conductor/errors.js";
 import { DISK_INFO, POWER_STATES, SET_ASIDE_BY } from "../../../../../src/records/index.js";
+import { publicMessageOf } from "../../../../../src/runtime/public-error.js";
 import { ComputeResourcesUnavailable, InstanceExists } from "../../../../../src/virt/errors.js";
 import {
   ALLOCATIONS,
@@ -138,7 +139,7 @@ describe("6.7 rows 3 and 4, it fails", () => {
           ofRequest: REQUEST,
         },
       ],
-      FAULT(error.message),
+      FAULT(publicMessageOf(error)),
     ]);
     expect(stage.events).toEqual(["compute_rebuild_instance", "Error"]);
   });
@@ -157,7 +158,7 @@ describe("6.7 rows 3 and 4, it fails", () => {
     const stage = evacuated();
     stage.answers[call] = error;
     expect(await evacuate(stage)).toBe(error);
-    expect(since(stage, call)).toEqual([STRIP, aborted(BROKEN), FAULT("broken")]);
+    expect(since(stage, call)).toEqual([STRIP, aborted(BROKEN), FAULT(publicMessageOf(error))]);
   });
 
   test.each([
@@ -174,7 +175,7 @@ describe("6.7 rows 3 and 4, it fails", () => {
         ["driver.destroy", VM(), { network: [], blockDevices: DISKS, destroyDisks }],
         STRIP,
         aborted(BROKEN),
-        FAULT("broken"),
+        FAULT("Error"),
       ]);
     },
   );
@@ -338,17 +339,14 @@ describe("6.7 a move that the evacuation has ended", () => {
     ]);
   });
 
-  test("a guest that is still here after that is refused", async () => {
+  test("a guest that is still here after that, or that somebody has started, is refused", async () => {
     const stage = left(cold);
     stage.answers["driver.instanceExists"] = true;
     expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
-  });
-
-  test("a guest that a cold one has left here, and that runs, is not removed", async () => {
-    const stage = left(cold);
-    Object.assign(stage.answers, { "driver.instanceExists": true, "driver.powerState": POWER_STATES.running });
-    expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
-    expect(stage.calls).not.toContain("driver.confirmMigration");
+    const started = left(cold);
+    Object.assign(started.answers, { "driver.instanceExists": true, "driver.powerState": POWER_STATES.running });
+    expect(await evacuate(started)).toMatchObject({ name: "InstanceExists" });
+    expect(started.calls).not.toContain("driver.confirmMigration");
   });
 
   const MESSAGE = { instanceUuid: "vm", migrationId: 8, requestId: REQUEST };

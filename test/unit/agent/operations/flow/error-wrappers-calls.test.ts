@@ -12,7 +12,7 @@ import {
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
 } from "../../../../../src/conductor/errors.js";
-import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
+import { InstanceFaultRollback, NotImplemented, VirtDriverMisbehaved } from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST } from "../../support/flow-stage.js";
 
 const EVENT = { instanceUuid: "vm", event: "compute_a", requestId: REQUEST };
@@ -39,9 +39,10 @@ describe("1.6 the event of an action", () => {
   });
 
   test.each([
-    [new TypeError("broken"), { details: "broken", traceback: expect.stringContaining("TypeError: broken") }],
-    [without, { details: "bare" }],
-    ["a text", { details: "a text" }],
+    [new TypeError("broken"), { details: "TypeError", traceback: expect.stringContaining("TypeError: broken") }],
+    [new NotImplemented("cannot"), { details: "cannot", traceback: expect.any(String) }],
+    [without, { details: "Error", traceback: "Error: bare" }],
+    ["a text", { details: "Error" }],
   ])("ends as an error with what went wrong: %o", async (error, said) => {
     const stage = new FlowStage();
     expect(await outcome(withActionEvent(stage.context, EVENT, fails(error)))).toBe(error);
@@ -65,10 +66,15 @@ describe("1.6 the event of an action", () => {
 
 describe("1.6 faults", () => {
   test.each([
-    [new TypeError("broken"), { message: "broken", details: expect.stringContaining("TypeError: broken") }],
+    [new TypeError("broken"), { message: "TypeError", details: expect.stringContaining("TypeError: broken") }],
     [new TypeError(""), { message: "TypeError", details: expect.any(String) }],
-    [without, { message: "bare" }],
-    ["a text", { message: "a text" }],
+    [new NotImplemented("cannot"), { message: "cannot", details: expect.any(String) }],
+    [
+      new VirtDriverMisbehaved("d", "spawn", "r", "secret"),
+      { message: "VirtDriverMisbehaved", details: expect.any(String) },
+    ],
+    [without, { message: "Error", details: "Error: bare" }],
+    ["a text", { message: "Error" }],
   ])("%o", async (error, said) => {
     const stage = new FlowStage();
     await addFault(stage.context, "vm", error);

@@ -267,13 +267,13 @@ describe("6.5 row 4, the checks", () => {
   });
 
   test.each([
-    ["driver.checkCanLiveMigrateDestination", new NotImplemented("no"), false],
-    ["call check_can_live_migrate_source", new Error("no"), true],
-  ])("%s refuses: another host is tried", async (call, error, cleans) => {
+    ["driver.checkCanLiveMigrateDestination", new NotImplemented("no"), "no", false],
+    ["call check_can_live_migrate_source", new Error("no"), "Error", true],
+  ])("%s refuses: another host is tried", async (call, error, reason, cleans) => {
     const stage = checking();
     stage.answers[call] = error;
     const failure = await check(stage);
-    expect(failure).toMatchObject({ name: "MigrationPreCheckError", message: "host here: no" });
+    expect(failure).toMatchObject({ name: "MigrationPreCheckError", message: `host here: ${reason}` });
     expect(failure).toBeInstanceOf(MigrationPreCheckError);
     expect(stage.did.slice(cleans ? 2 : 1)).toEqual(cleans ? [CLEANED] : []);
     expect(stage.logged("could not remove")).toBe(0);
@@ -317,7 +317,7 @@ describe("6.5 row 4, the checks", () => {
   test("the source's driver refuses", async () => {
     const stage = new FlowStage({ instance: { taskState: "migrating" } });
     stage.answers["driver.checkCanLiveMigrateSource"] = new Error("no");
-    expect(await checkSource(stage)).toMatchObject({ name: "MigrationPreCheckError", message: "host here: no" });
+    expect(await checkSource(stage)).toMatchObject({ name: "MigrationPreCheckError", message: "host here: Error" });
   });
 
   test("an instance that is not here is not the source's to check", async () => {

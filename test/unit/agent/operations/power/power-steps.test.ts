@@ -4,7 +4,7 @@ import { GuestNotFound } from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 
 const NO_TASK = ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }];
-const FAULT = ["instance_add_fault", expect.objectContaining({ uuid: "vm", message: "broken" })];
+const FAULT = ["instance_add_fault", expect.objectContaining({ uuid: "vm", message: "Error" })];
 const save = (changes: object, ...expectedTaskState: (string | null)[]) => [
   "instance_save",
   { uuid: "vm", changes, expectedTaskState, expectedHost: "here" },

@@ -113,7 +113,7 @@ describe('6.6 "shelve"', () => {
     expect(await shelve(broken)).toMatchObject({ message: "broken" });
     expect(broken.did.slice(1)).toEqual([
       NO_TASK,
-      ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+      ["instance_add_fault", expect.objectContaining({ message: "Error" })],
     ]);
   });
 });
@@ -250,7 +250,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     expect(stage.said("driver.spawn")[0]?.[1]).toMatchObject({ image: { id: "image" } });
   });
 
-  const FAULT = ["instance_add_fault", expect.objectContaining({ message: "broken" })];
+  const FAULT = ["instance_add_fault", expect.objectContaining({ message: "Error" })];
   const OFFLOADED = [
     "instance_save",
     { uuid: "vm", changes: { ...NOWHERE, taskState: null }, ...TASKS, ofRequest: REQUEST },

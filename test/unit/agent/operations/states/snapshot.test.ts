@@ -41,7 +41,7 @@ describe('6.6 "snapshot"', () => {
     expect(await snapshot(stage)).toMatchObject({ message: "the disk failed" });
     expect(stage.did.slice(2)).toEqual([
       ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }],
-      ["instance_add_fault", expect.objectContaining({ message: "the disk failed" })],
+      ["instance_add_fault", expect.objectContaining({ message: "Error" })],
       ["images.remove", "image"],
     ]);
   });

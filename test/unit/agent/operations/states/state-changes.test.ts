@@ -37,7 +37,7 @@ describe("V18 an operation that changes the state alone", () => {
       expect(await stage.failure(method, {})).toMatchObject({ message: "broken" });
       expect(stage.did.slice(1).filter(([what]) => what !== "driver.instanceExists")).toEqual([
         ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }],
-        ["instance_add_fault", expect.objectContaining({ message: "broken" })],
+        ["instance_add_fault", expect.objectContaining({ message: "Error" })],
       ]);
       expect(stage.events).toEqual([`compute_${method}`, "Error"]);
     },

@@ -10,6 +10,7 @@ import {
 } from "../../../../../src/cluster/conductor/tasks/faults.js";
 import * as live from "../../../../../src/cluster/conductor/tasks/live-errors.js";
 import { taskOptions } from "../../../../../src/cluster/conductor/tasks/task-deps.js";
+import { NoValidHost } from "../../../../../src/cluster/scheduler/errors.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
@@ -28,23 +29,23 @@ beforeEach(() => {
 
 describe("addFault", () => {
   it("has the first 255 characters of the message, and the stack as its details", () => {
-    const error = new Error("x".repeat(300));
+    const error = new NoValidHost("x".repeat(300));
     addFault(store, I, error);
     expect(store.instances.fault(I)).toMatchObject({
       code: 500,
-      message: "x".repeat(255),
+      message: error.message.slice(0, 255),
       details: error.stack,
       host: "conductor",
     });
   });
 
-  it("has the message as its details where there is no stack, and none of what is no error", () => {
+  it("has the name of the class where the message may not be read, and no details of what is no error", () => {
     const error = new Error("short");
     delete error.stack;
     addFault(store, I, error);
-    expect(store.instances.fault(I)).toMatchObject({ message: "short", details: "short" });
+    expect(store.instances.fault(I)).toMatchObject({ message: "Error", details: "Error: short" });
     addFault(store, I, "a text");
-    expect(store.instances.fault(I)).toMatchObject({ message: "a text", details: null });
+    expect(store.instances.fault(I)).toMatchObject({ message: "Error", details: null });
     expect([messageOf("a text"), messageOf(new Error("an error"))]).toEqual(["a text", "an error"]);
   });
 });
@@ -52,9 +53,9 @@ describe("addFault", () => {
 describe("endOperation", () => {
   const end = (changes: InstanceChanges) => {
     const instance = store.instances.save(I, changes);
-    endOperation(store, instance, { vmState: "error", requestId: "req-1" }, new Error("why"));
+    endOperation(store, instance, { vmState: "error", requestId: "req-1" }, new NoValidHost("why"));
     const { vmState, taskState } = store.instances.get(I) ?? expect.fail("it is gone");
-    expect(store.instances.fault(I)?.message).toBe("why");
+    expect(store.instances.fault(I)?.message).toBe("No valid host was found. why");
     return { vmState, taskState };
   };
 

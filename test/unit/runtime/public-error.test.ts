@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/public-error.js";
+
+class Ours extends PublicError {
+  override readonly name: string = "Ours";
+}
+
+class TheirsWithoutName extends Error {}
+
+const SECRET = "connect https://user:secret@bmc";
+
+test.each([
+  ["the message of one that is public", new Ours("no room"), "no room"],
+  ["its name where there is no message", new Ours(), "Ours"],
+  ["the name alone of an error that any library may throw", new Error(SECRET), "Error"],
+  ["the class of another", new TypeError(SECRET), "TypeError"],
+  ["the class of one that names itself Error", new TheirsWithoutName(SECRET), "TheirsWithoutName"],
+  ["nothing of what is no error", SECRET, "Error"],
+])("a user reads %s", (_, error, message) => {
+  expect(publicMessageOf(error)).toBe(message);
+});
+
+test("the traceback has the error and its causes", () => {
+  const traceback = tracebackOf(new Ours("no room", { cause: new Error(SECRET) }));
+  expect(traceback).toMatch(/^Ours: no room|^Error: no room/);
+  expect(traceback).toContain(`Caused by: Error: ${SECRET}`);
+  expect(tracebackOf(SECRET)).toBeNull();
+});
+
+test("causes that are a circle end", () => {
+  const error = new Error("one");
+  error.cause = error;
+  expect(tracebackOf(error)?.split("Caused by")).toHaveLength(10);
+});
