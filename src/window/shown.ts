@@ -194,10 +194,10 @@ export class Shown {
     return row;
   }
 
-  /** Finds out whether a server holds nothing; where Placement is elsewhere nobody knows. */
+  /** Finds out whether a server holds nothing, or two hosts; where Placement is elsewhere nobody knows. */
   judgeHolding(server: string): void {
     if (this.consumers !== undefined) {
-      this.#findings.judgeHolding(server, this.consumers.providersOf(server).length > 0);
+      this.#findings.judgeHolding(server, this.consumers.providersOf(server));
     }
   }
 

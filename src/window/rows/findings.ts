@@ -9,18 +9,20 @@ const WITH_GUEST: readonly VmState[] = ["active", "paused", "suspended", "stoppe
 
 const NOWHERE = { host: null, server: null, consumer: null, provider: null };
 
+type FindingsStore = Pick<Store, "instances" | "migrations" | "computeNodes">;
+
 type Finding = readonly [key: string, row: FindingRow];
 
 /** What records and hypervisors say otherwise of each other, host by host, and what is held for nobody. */
 export class Findings {
-  readonly #store: Pick<Store, "instances" | "migrations">;
+  readonly #store: FindingsStore;
   readonly #onChange: (key: string) => void;
   readonly #rows = new Map<string, FindingRow>();
   /** By what they are about: a host, or a consumer. */
   readonly #keys = new Map<string, readonly string[]>();
 
   /** @param onChange called with the key of each finding that is new, otherwise or gone */
-  constructor(store: Pick<Store, "instances" | "migrations">, onChange: (key: string) => void) {
+  constructor(store: FindingsStore, onChange: (key: string) => void) {
     this.#store = store;
     this.#onChange = onChange;
   }
@@ -90,17 +92,43 @@ export class Findings {
     ]);
   }
 
-  /** Says so when a server that nothing is being done to holds nothing, so that its room is given to others. */
-  judgeHolding(uuid: string, holds: boolean): void {
-    const server = holds ? null : this.#store.instances.get(uuid);
+  /**
+   * Compares the providers of which a server that nothing is being done to holds something with its host: it may hold nothing, so that
+   * its room is given to others, or another host as well.
+   */
+  judgeHolding(uuid: string, providers: readonly string[]): void {
+    const server = this.#store.instances.get(uuid);
     const subject = `holding ${uuid}`;
     if (server === null || server.host === null || !this.#isAtRest(server, server.host)) {
       this.replace(subject, []);
       return;
     }
+    if (providers.length > 0) {
+      this.replace(
+        subject,
+        providers.flatMap((provider) => this.#doubled(server, provider)),
+      );
+      return;
+    }
     const { displayName, vmState, host } = server;
     const text = `server ${displayName}, ${vmState}, on ${host} holds nothing in Placement: others may be given its room`;
     this.replace(subject, [[subject, { ...NOWHERE, code: "missing-allocation", text, host, server: uuid }]]);
+  }
+
+  /** An allocation on another host that no move explains. An evacuation leaves one until its source has cleaned up. */
+  #doubled({ uuid, displayName, host }: Instance, provider: string): readonly Finding[] {
+    const other = this.#store.computeNodes.hostOf(provider);
+    if (other === null || other === host) {
+      return [];
+    }
+    const explains = (move: Migration) =>
+      isUnderWay(move) || (move.migrationType === "evacuation" && move.status === "done");
+    if (this.#moves(uuid, other).some(explains)) {
+      return [];
+    }
+    const text = `server ${displayName} is on ${host}, and holds resources of ${other} as well, which no move explains`;
+    const row = { ...NOWHERE, code: "doubled-allocation", text, host: other, server: uuid, provider };
+    return [[`holding ${uuid} ${provider}`, row]];
   }
 
   #guest(host: string, uuid: string, name: string): readonly Finding[] {

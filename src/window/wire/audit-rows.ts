@@ -1,5 +1,5 @@
 export interface FindingRow {
-  /** `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation` or `missing-allocation`. */
+  /** `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation`, `missing-allocation` or `doubled-allocation`. */
   readonly code: string;
   readonly text: string;
   /** Where it is shown; null: it is not about one. */

@@ -8,7 +8,7 @@ interface Stretch {
   readonly width: number;
   readonly label: string;
   /** What it looks like. */
-  readonly tone: "action" | "failed" | "task" | "guest" | "server" | "migration" | "stale";
+  readonly tone: "action" | "failed" | "task" | "guest" | "server" | "migration" | "stale" | "unobserved";
   readonly title: string;
 }
 
@@ -115,7 +115,7 @@ function amountsOf(held: Readonly<Record<string, number>>): string {
 
 /** Each consumer on each provider, from when it held it to when it held something else. */
 function heldOf(life: ServerLife, providers: (uuid: string) => string | null, now: number): Bit[] {
-  const bits: Bit[] = [];
+  const bits = unobservedOf(life, providers);
   const history = [
     ...life.history,
     ...life.consumers
@@ -155,6 +155,41 @@ function heldOf(life: ServerLife, providers: (uuid: string) => string | null, no
     end(key, life.deletedAt ?? now);
   }
   return bits.sort((a, b) => a.at - b.at);
+}
+
+/**
+ * The part before each consumer's first observation. Placement does not tell since when it holds something: since its server or its
+ * migration was created at the earliest.
+ */
+function unobservedOf(life: ServerLife, providers: (uuid: string) => string | null): Bit[] {
+  const seen = new Set<string>();
+  const first = [...life.history, ...life.consumers.map((consumer) => ({ at: startOf(life), consumer }))].filter(
+    ({ consumer: { uuid } }) => !seen.has(uuid) && seen.add(uuid),
+  );
+  return first.flatMap(({ at, consumer }) => {
+    const from = createdOf(life, consumer);
+    return from >= at || isObservedSince(life, consumer, from)
+      ? []
+      : Object.entries(consumer.held).map(([provider, held]) => ({
+          lane: providers(provider) ?? provider,
+          part: consumer.uuid === life.server.uuid ? "server holds" : "move holds",
+          at: from,
+          until: at,
+          label: "not observed",
+          tone: "unobserved",
+          title: `not observed: ${shortOf(consumer)} may have held ${amountsOf(held)} since it was created`,
+        }));
+  });
+}
+
+function createdOf({ server, migrations }: ServerLife, { uuid }: ConsumerRow): number {
+  return migrations.find((migration) => migration.uuid === uuid)?.createdAt ?? server.createdAt;
+}
+
+/** The states are noted from when somebody looks: a server that was seen to build, or a move that began after that, was observed. */
+function isObservedSince({ server, states }: ServerLife, { uuid }: ConsumerRow, from: number): boolean {
+  const [state] = states;
+  return state !== undefined && (state.at <= from || (uuid === server.uuid && state.vmState === "building"));
 }
 
 const shortOf = ({ uuid }: ConsumerRow): string => uuid.slice(0, 8);

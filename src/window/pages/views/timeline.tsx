@@ -22,7 +22,11 @@ export function TimelineChart({ life }: { readonly life: ServerLife }) {
           <Ticks axis={axis} />
         </div>
       </Scroll>
-      <figcaption class="quiet">Long waits are drawn short: the axis counts by the logarithm of time.</figcaption>
+      <figcaption class="quiet">
+        Long waits are drawn short: the axis counts by the logarithm of time.
+        {lanes.some(({ stretches }) => stretches.some(({ tone }) => tone === "unobserved")) &&
+          " Hatched: before the first observation."}
+      </figcaption>
     </figure>
   );
 }

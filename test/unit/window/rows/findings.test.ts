@@ -18,6 +18,7 @@ beforeEach(() => {
         byHost: (host: string) => servers.filter((server) => server.host === host && server.deleted === 0),
       },
       migrations: { byFilters: () => moves },
+      computeNodes: { hostOf: (uuid: string) => ({ "rp-one": "one", "rp-two": "two" })[uuid] ?? null },
     } as never,
     () => undefined,
   );
@@ -99,7 +100,7 @@ it("what is held for nobody is said with what it is", () => {
 it("a server at rest that holds nothing is told of, one that something is done to or that has no host is not", () => {
   const holding = (server: Partial<Instance>, holds = false) => {
     servers = [anInstance({ uuid: "a", host: "one", ...active, ...server })];
-    findings.judgeHolding("a", holds);
+    findings.judgeHolding("a", holds ? ["rp-one"] : []);
     return [...findings.all.values()].map(({ code, host, server }) => ({ code, host, server }));
   };
   const missing = [{ code: "missing-allocation", host: "one", server: "a" }];
@@ -112,6 +113,26 @@ it("a server at rest that holds nothing is told of, one that something is done t
   moves = [aMigration({ migrationType: "migration", status: "migrating" })];
   expect(holding({})).toEqual([]);
   servers = [];
-  findings.judgeHolding("a", false);
+  findings.judgeHolding("a", []);
   expect(findings.all.size).toBe(0);
+});
+
+it("a server at rest that holds another host as well is a finding of that host, unless a move explains it", () => {
+  const holding = (...providers: readonly string[]) => {
+    servers = [anInstance({ uuid: "a", host: "one", ...active })];
+    findings.judgeHolding("a", providers);
+    return [...findings.all.values()].map(({ code, host, server, provider }) => ({ code, host, server, provider }));
+  };
+  const doubled = [{ code: "doubled-allocation", host: "two", server: "a", provider: "rp-two" }];
+  expect(holding("rp-one", "rp-two")).toEqual(doubled);
+  expect(holding("rp-one", "rp-of-shared-disks")).toEqual([]);
+  moves = [aMigration({ migrationType: "migration", status: "confirmed" })];
+  expect(holding("rp-one", "rp-two")).toEqual(doubled);
+  moves = [aMigration({ migrationType: "migration", status: "finished" })];
+  expect(holding("rp-one", "rp-two")).toEqual([]);
+  moves = [aMigration({ migrationType: "evacuation", status: "done" })];
+  expect(holding("rp-one", "rp-two")).toEqual([]);
+  moves = [];
+  expect(holding("rp-one", "rp-two")).toEqual(doubled);
+  expect(holding("rp-one")).toEqual([]);
 });

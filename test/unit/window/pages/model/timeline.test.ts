@@ -48,6 +48,57 @@ describe("the timeline of a server", () => {
     expect((held?.from ?? 0) + (held?.width ?? 0)).toBeCloseTo(100);
   });
 
+  describe("what was held before anybody looked", () => {
+    const consumer = {
+      ...life.consumers[0],
+      uuid: life.server.uuid,
+      type: "server",
+      held: { [providerUuid(3)]: { VCPU: 1 } },
+    };
+    const server = { ...life.server, createdAt: START, updatedAt: START + 900_000 };
+    const none = { ...life, server, actions: [], migrations: [], hosts: [], states: [], history: [] };
+    const drawn = (more: object) => {
+      const shown = timelineOf(
+        { ...none, ...more } as typeof life,
+        (uuid) => NAMES.get(uuid) ?? null,
+        START + 2_000_000,
+      );
+      return shown.lanes.flatMap(({ stretches }) =>
+        stretches.map(({ tone, label, from, width }) => [tone, label, Math.round(from), Math.round(from + width)]),
+      );
+    };
+    const tones = (more: object) => drawn(more).map(([tone]) => tone);
+
+    it("is drawn as such, from the server's creation to the first observation", () => {
+      const first = drawn({ history: [{ at: START + 900_000, consumer }], consumers: [consumer] });
+      expect(first.map(([tone, label]) => [tone, label])).toEqual([
+        ["unobserved", "not observed"],
+        ["server", "server"],
+      ]);
+      expect(first[0]?.[2]).toBe(0);
+      expect(first[0]?.[3]).toBe(first[1]?.[2]);
+      expect(tones({ history: [], consumers: [consumer] })).toEqual(["unobserved", "server"]);
+    });
+
+    it("is from a migration's creation for what that holds", () => {
+      const migration = { ...life.migrations[0], uuid: "m", createdAt: START + 600_000 };
+      const held = { ...consumer, uuid: "m", type: "migration" };
+      const states = [{ at: START + 700_000, vmState: "active", taskState: "resize_prep", host: "h", requestId: null }];
+      const history = [{ at: START + 900_000, consumer: held }];
+      expect(tones({ history, consumers: [held], migrations: [migration], states })).toContain("unobserved");
+      const watched = [{ ...states[0], at: START + 500_000 }];
+      expect(tones({ history, consumers: [held], migrations: [migration], states: watched })).not.toContain(
+        "unobserved",
+      );
+    });
+
+    it("is nothing of a server that was seen to build", () => {
+      const states = [{ at: START + 10, vmState: "building", taskState: "spawning", host: null, requestId: null }];
+      const history = [{ at: START + 20, consumer }];
+      expect(tones({ history, consumers: [consumer], states })).not.toContain("unobserved");
+    });
+  });
+
   it("marks the action that failed, and keeps every stretch on the axis", () => {
     expect(lane("Actions", "")?.stretches.map(({ tone }) => tone)).toEqual(["action", "action", "failed", "action"]);
     for (const { from, width } of lanes.flatMap(({ stretches }) => stretches)) {
