@@ -20,12 +20,18 @@ function classNameOf(error: unknown): string {
 
 /** Returns the stacks of an error and of its causes, which only administrators may read; null for what is no Error. */
 export function tracebackOf(error: unknown): string | null {
-  const stacks: string[] = [];
-  for (let each = error; each instanceof Error && stacks.length < MAX_CAUSES; each = each.cause) {
-    stacks.push(each.stack || `${each.name}: ${each.message}`);
-  }
+  const stacks = stacksOf(error, MAX_CAUSES);
   return stacks.length === 0 ? null : stacks.join("\nCaused by: ");
 }
 
 /** A chain of causes may be a circle. */
 const MAX_CAUSES = 10;
+
+function stacksOf(error: unknown, limit: number): readonly string[] {
+  if (!(error instanceof Error) || limit === 0) {
+    return [];
+  }
+  const causes = error instanceof AggregateError ? error.errors : [error.cause];
+  const own = error.stack || `${error.name}: ${error.message}`;
+  return [own, ...causes.flatMap((cause) => stacksOf(cause, limit - 1))];
+}

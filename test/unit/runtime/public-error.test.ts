@@ -27,6 +27,13 @@ test("the traceback has the error and its causes", () => {
   expect(tracebackOf(SECRET)).toBeNull();
 });
 
+test("the traceback has every error of an aggregate", () => {
+  const both = new AggregateError([new Error("the build"), new Error("the clean-up")], "both");
+  const traceback = tracebackOf(new Ours("no room", { cause: both }));
+  expect(traceback).toContain("Caused by: Error: the build");
+  expect(traceback).toContain("Caused by: Error: the clean-up");
+});
+
 test("causes that are a circle end", () => {
   const error = new Error("one");
   error.cause = error;

@@ -99,7 +99,9 @@ async function cleanUpGuest(
       err: error,
     });
     const message = `what a failed build left behind could not be removed: ${publicMessageOf(error)} (after: ${publicMessageOf(cause)})`;
-    return new BuildAbortException(message, { cause: error });
+    return new BuildAbortException(message, {
+      cause: new AggregateError([cause, error], "the build and its clean-up failed"),
+    });
   }
 }
 
