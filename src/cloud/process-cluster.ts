@@ -4,6 +4,7 @@ import { clusterState } from "../cli/cluster/cluster-state.js";
 import { withOperatorSession } from "../cli/cluster/operator-session.js";
 import { saveLive } from "../cli/cluster/snapshot/live-snapshot.js";
 import { restoreRunning } from "../cli/cluster/snapshot/restore-running.js";
+import { noHeartbeatText, untilReadyBySession } from "../cli/cluster/until-ready.js";
 import { quietLogger } from "../cli/ui/quiet-logger.js";
 import { clientEnvironment, type StateDir } from "../cluster/local/state-dir.js";
 import type { AgentState } from "../conductor/methods/hosts.js";
@@ -147,6 +148,11 @@ export class ProcessCluster implements Cluster {
             }
           }),
         );
+        const started = action === "start" ? hosts : [];
+        const [silent] = await untilReadyBySession(started, session, this.#runtime, null);
+        if (silent !== undefined) {
+          throw new Error(`host ${silent} is down: ${noHeartbeatText(silent)}`);
+        }
       });
     return {
       state: () => this.#stateOf(onlyOf(hosts)),
@@ -198,7 +204,8 @@ export class ProcessCluster implements Cluster {
   }
 
   async #restore(name: string | null): Promise<void> {
-    const missing = await restoreRunning(name, { directory: this.#directory, runtime: this.#runtime, yes: false });
+    const place = { directory: this.#directory, runtime: this.#runtime, terminal: null };
+    const missing = await restoreRunning(name, { ...place, yes: false });
     if (missing.length > 0) {
       throw new Error(`hosts do not serve: ${missing.join("; ")}`);
     }

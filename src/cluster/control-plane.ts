@@ -158,6 +158,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     onTask: wake,
     recorder,
     standIns: identity.standIns,
+    serviceDownTime: downTime,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
     ...(options.supervisor === undefined ? {} : { supervisor: options.supervisor }),
   });
@@ -265,6 +266,8 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     store,
     /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
     controls: conductor.controls,
+    /** Names hosts that serve, and to which nothing would be scheduled until their agents have sent a heartbeat. */
+    hostsToReport: conductor.hostsToReport,
     /** Once its doors are cut: closes those that listen, and the store, with whatever is under way. */
     cut: async () => {
       await Promise.all([listener.close(0), outside?.close(0)]);

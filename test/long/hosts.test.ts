@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -71,6 +71,28 @@ describe("compute-cluster host", () => {
     expect((await audit()).code).toBe(0);
     const unknown = await host("kill", "devstock2");
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean devstack2?")]);
+  });
+
+  it("starts, and goes back to a state, only until servers can be scheduled to the hosts, however short heartbeats count", async () => {
+    const config = join(stateDir, "nova.conf");
+    // Shorter than the five seconds after which an agent sends its first heartbeat.
+    await writeFile(config, "[DEFAULT]\nreport_interval = 1\nservice_down_time = 3\n");
+    const command = async (...args: string[]) => run("compute-cluster", [...args, "--state-dir", stateDir]);
+    const services = async () =>
+      (
+        JSON.parse((await command("status", "--json")).stdout) as { readonly service: { readonly state: string } }[]
+      ).map(({ service }) => service.state);
+    await up("--hosts", "2", "--config-file", config);
+    expect(await services()).toEqual(["up", "up"]);
+    await done("kill", "devstack1");
+    const started = await host("start", "devstack1");
+    expect([await services(), started.code, started.stderr]).toEqual([
+      ["up", "up"],
+      0,
+      "compute-cluster: waiting for the first heartbeat of devstack1\n",
+    ]);
+    expect((await command("reset")).code).toBe(0);
+    expect(await services()).toEqual(["up", "up"]);
   });
 
   it("controls the hosts of a pool one by one", async () => {

@@ -184,7 +184,7 @@ async function upOnce(
       return;
     }
     toStarter.flush();
-    const place = { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt };
+    const place = { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt, ended: over.signal };
     await tellStarted({ options, scenario, described, isRestored }, place);
     leaveStarter();
   });
@@ -197,9 +197,9 @@ async function upOnce(
     terminal.complain(`compute-cluster: the control plane has ended: ${end.detail}`);
     return end.exitCode ?? ExitCode.failure;
   } finally {
+    over.abort();
     await (restore === undefined || interrupt.aborted ? supervisor.stop() : supervisor.rest());
     await running.catch(() => undefined);
-    over.abort();
     toStarter.flush();
     lines.end();
   }

@@ -1,6 +1,8 @@
 import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
 import type { Supervisor } from "../../cluster/local/supervisor.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { quietLogger } from "../ui/quiet-logger.js";
 import type { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
 import { reportToStarter } from "./detached.js";
@@ -8,9 +10,11 @@ import { mirrorInPlacement } from "./file/mirror-in-placement.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
 import type { HostSetting, KeptHosts } from "./kept-hosts.js";
 import { linkCloudsFile } from "./link-clouds-file.js";
+import { withOperatorSession } from "./operator-session.js";
 import { placeText } from "./place.js";
 import { playNamed } from "./scenario/play-named.js";
 import { saveStart } from "./snapshot/up-restore.js";
+import { noHeartbeatText, untilReady, waitingText } from "./until-ready.js";
 import { additionArguments, hostsOf, type UpOptions } from "./up-children.js";
 import { welcome } from "./welcome.js";
 
@@ -34,12 +38,14 @@ interface StartedPlace {
   readonly terminal: Terminal;
   readonly warn: (warning: string) => void;
   readonly interrupt: AbortSignal;
+  /** Aborted once everything is being stopped. */
+  readonly ended: AbortSignal;
 }
 
-/** Once all serve that could be started: plays the scenario, saves the state for `reset`, and says how to go on. */
+/** Once all serve that could be started: waits until servers can be scheduled to them, plays the scenario, saves the state for `reset`, and says how to go on. */
 export async function tellStarted(
   { options, scenario, described, isRestored }: Started,
-  { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt }: StartedPlace,
+  { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt, ended }: StartedPlace,
 ): Promise<void> {
   const tellStep = (say: string): void => {
     terminal.print(`- ${say}`);
@@ -48,7 +54,15 @@ export async function tellStarted(
   // A cluster that is kept elsewhere leaves the working directory alone.
   const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
   const outside = (await readClusterInfo(new NodeFiles(), directory))?.outside;
-  const missing = supervisor.hosts.filter(({ state }) => state !== "serving");
+  lines.pause();
+  const silent = await untilHeartbeats({ supervisor, directory, ended, tellStep });
+  if (ended.aborted) {
+    return;
+  }
+  const missing = supervisor.hosts.flatMap((found) => {
+    const reason = silent.has(found.host) ? noHeartbeatText(found.host) : found.reason;
+    return found.state === "serving" && !silent.has(found.host) ? [] : [{ ...found, reason }];
+  });
   const counted = hostsOf(options);
   let next = counted.length + 1;
   while (kept.get(`devstack${next}`) !== undefined) {
@@ -58,7 +72,6 @@ export async function tellStarted(
   const setting = settings.get(counted.at(-1) ?? "") ?? { configFiles: [] };
   // A start with the file again would take it away.
   const another = described === undefined ? [`devstack${next}`, ...additionArguments(setting)] : undefined;
-  lines.pause();
   const played =
     scenario === undefined || isRestored
       ? undefined
@@ -80,4 +93,43 @@ export async function tellStarted(
     });
   }
   reportToStarter({ type: "up-started", text, missing, failed: played?.failed === true });
+}
+
+/** Waits until servers can be scheduled to the hosts that serve, or everything is being stopped. @returns those that send no heartbeat */
+async function untilHeartbeats({
+  supervisor,
+  directory,
+  ended,
+  tellStep,
+}: Pick<StartedPlace, "supervisor" | "directory" | "ended"> & {
+  readonly tellStep: (say: string) => void;
+}): Promise<ReadonlySet<string>> {
+  const serving = supervisor.hosts.filter(({ state }) => state === "serving").map(({ host }) => host);
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  let isTold = false;
+  const onProgress = (waiting: readonly string[]): void => {
+    if (!isTold) {
+      tellStep(waitingText(waiting));
+      isTold = true;
+    }
+  };
+  const end = new Promise<readonly string[]>((resolve) => {
+    ended.addEventListener("abort", () => resolve([]), { once: true });
+  });
+  try {
+    return new Set(
+      await withOperatorSession("up", { runtime, directory }, (session) => {
+        const hostsToReport = () => session.call("hosts_to_report", {});
+        return Promise.race([untilReady(serving, { hostsToReport, runtime, onProgress }), end]);
+      }),
+    );
+  } catch (error) {
+    // The control plane may be on its way down.
+    if (ended.aborted) {
+      return new Set();
+    }
+    throw error;
+  } finally {
+    await runtime.http.close();
+  }
 }

@@ -10,9 +10,13 @@ export class ProgressBar {
     this.#stream = stream;
   }
 
+  get isVisible(): boolean {
+    return this.#stream.isTTY === true;
+  }
+
   /** @param total 0: not known */
   update(what: string, done: number, total: number): void {
-    if (this.#stream.isTTY !== true) {
+    if (!this.isVisible) {
       return;
     }
     const share = total === 0 ? 0 : done / total;

@@ -1,5 +1,6 @@
 import { mirrorInPlacement } from "../../cli/cluster/file/mirror-in-placement.js";
 import { snapshotFacts } from "../../cli/cluster/snapshot/snapshot-facts.js";
+import { noHeartbeatText, untilReady } from "../../cli/cluster/until-ready.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
 import { isAtRest, reportAll } from "../../cluster/at-rest.js";
 import { tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
@@ -75,7 +76,7 @@ export class InProcessCluster implements Cluster {
       onRequest: this.#requests.keep,
     });
     this.#parts = parts;
-    await this.#time.through(parts.start());
+    await this.#time.through(parts.start().then(() => this.#untilReady(this.hostNames)));
     if (what.described !== undefined) {
       await mirrorInPlacement(what.described, this.#directory);
     }
@@ -128,11 +129,13 @@ export class InProcessCluster implements Cluster {
         const [host, one] = onlyOf(agents);
         return one.state(host).state;
       },
-      start: () =>
-        each(async (one, host) => {
+      start: async () => {
+        await each(async (one, host) => {
           await one.start([host]);
           refuseFailed(one, host);
-        }),
+        });
+        await this.#time.through(this.#untilReady(hosts));
+      },
       stop: () => each((one, host) => one.stop(host)),
       kill: () => each((one, host) => one.kill(host)),
     };
@@ -195,12 +198,24 @@ export class InProcessCluster implements Cluster {
       const port = Number(new URL(parts.controlPlane.url).port);
       const tokens = tokensOf(parts.controlPlane.store.database);
       await parts.kill();
-      restoreSnapshot(this.stateDir, snapshot, !this.#isTemporary);
-      await this.#time.through(parts.start({ port, ready: ({ store }) => tokens.putInto(store.database) }));
+      restoreSnapshot(this.stateDir, snapshot, { now: this.now, onDisk: !this.#isTemporary });
+      const started = parts.start({ port, ready: ({ store }) => tokens.putInto(store.database) });
+      await this.#time.through(started.then(() => this.#untilReady(this.hostNames)));
     };
     const swapped = this.#swapping.then(swap);
     this.#swapping = swapped.catch(() => undefined);
     await swapped;
+  }
+
+  /** Waits until servers can be scheduled to those of the hosts that serve. @throws {Error} one sends no heartbeat */
+  async #untilReady(hosts: readonly string[]): Promise<void> {
+    const [silent] = await untilReady(hosts, {
+      hostsToReport: async () => this.#running.controlPlane.hostsToReport(),
+      runtime: this.#looker,
+    });
+    if (silent !== undefined) {
+      throw new Error(`host ${silent} is down: ${noHeartbeatText(silent)}`);
+    }
   }
 
   #facts() {

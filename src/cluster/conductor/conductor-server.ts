@@ -17,7 +17,7 @@ import { HostControls } from "./host-controls.js";
 import { type HolderListener, HostLeases } from "./host-leases.js";
 import type { HostSupervisor } from "./host-supervisor.js";
 import { clusterMethods } from "./methods/cluster-methods.js";
-import { type HostAgent, hostMethods, listAgents } from "./methods/host-methods.js";
+import { type HostAgent, hostMethods, hostsToReport, listAgents } from "./methods/host-methods.js";
 import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionMethods } from "./methods/session-methods.js";
@@ -46,12 +46,15 @@ export interface ConductorOptions {
   readonly recorder?: RequestRecorder;
   /** What lets a replay ask as those of another cluster. */
   readonly standIns?: StandIns;
+  /** `service_down_time` in milliseconds. Default 60,000. */
+  readonly serviceDownTime?: number;
   /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
   readonly leaseTtl?: number;
   readonly limits?: Partial<SessionLimits>;
 }
 
 const DEFAULT_LEASE_TTL = 10_000;
+const DEFAULT_DOWN_TIME_MS = 60_000;
 const DEFAULT_LIMITS: SessionLimits = { bufferedBytes: 32 * 1024 * 1024, callsUnderWay: 1_000 };
 /** Milliseconds after which the answers of agents that never came back are dropped. */
 const ANSWERS_KEPT = 24 * 3_600_000;
@@ -63,6 +66,8 @@ export class ConductorServer {
   readonly instanceInfo = new Map<string, ReadonlySet<string>>();
   /** The agents whose processes are known here, and how they are. */
   readonly agents: () => Promise<readonly HostAgent[]>;
+  /** Names hosts that serve and become ready with a heartbeat. */
+  readonly hostsToReport: () => string[];
   /** Hosts that can be started, stopped and killed over their processes' connections. */
   readonly controls: HostControls;
   /** What agents say of their guests. */
@@ -89,12 +94,16 @@ export class ConductorServer {
     this.controls = new HostControls((host) => this.#leases.describe(host) === null);
     const messages = new AgentMessages(store, this.#outbox, this.#leases);
     this.bus = messages;
+    const serviceDownTime = options.serviceDownTime ?? DEFAULT_DOWN_TIME_MS;
+    const reportDeps = { store, leases: this.#leases, outbox: this.#outbox, clock: runtime.clock, serviceDownTime };
+    this.hostsToReport = () => hostsToReport(reportDeps);
     const hostDeps = {
       store,
       leases: this.#leases,
       supervisor: options.supervisor,
       controls: this.controls,
       recorder: options.recorder,
+      toReport: this.hostsToReport,
     };
     this.agents = () => listAgents(hostDeps);
     const introduced = (session: Session, identity: AgentIdentity) => this.#introduced(session, identity);

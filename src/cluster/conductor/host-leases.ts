@@ -53,6 +53,12 @@ export class HostLeases {
     return holding?.session === session && holding.lease.bootId === bootId;
   }
 
+  /** When the boot that holds the host took it first, milliseconds since the epoch; null: no boot that is connected holds it. */
+  acquiredAt(host: string): number | null {
+    const holding = this.#holdings.get(host);
+    return holding?.session === undefined ? null : holding.lease.acquiredAt;
+  }
+
   /**
    * Each holder has a greater epoch than those before it; the same boot keeps its own. `loser`: the connection on which another
    * boot, or this one before, had the host, if there is one; it may be this very connection.

@@ -19,7 +19,7 @@ import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";
 import { DATABASE, JOURNAL, keptFiles, RESTORE, SPARE } from "./kept-files.js";
-import { extentsIn, type SavedEntry, type Snapshot, storedParts } from "./snapshot-file.js";
+import { extentsIn, type SavedEntry, type Snapshot, type SnapshotFacts, storedParts } from "./snapshot-file.js";
 
 /** What is to be done to the state directory, in this order. Each part of it may be done again. */
 interface Plan {
@@ -38,16 +38,23 @@ const HAS_PATHS = /^(hosts\.json|up\.json|nova\.conf|agents\/.*|hypervisors\/.*\
 /** Bytes that such a file has at most. */
 const MOST_TEXT = 1024 * 1024;
 
+export interface RestoreOptions {
+  /** The cluster's time of day, milliseconds since the epoch. */
+  readonly now: number;
+  /** The restored state outlives a loss of power. Default true. */
+  readonly onDisk?: boolean;
+}
+
 /**
  * Makes a state directory that nobody uses what the snapshot has. Killed at any moment, it is what it was before or what the
- * snapshot has, once {@link finishRestore} was called.
- * @param onDisk it outlives a loss of power, too
+ * snapshot has, once {@link finishRestore} was called. The heartbeats of its services are as old as they were when it was saved: a
+ * service that was up then is up again.
  */
-export function restoreSnapshot(root: string, snapshot: Snapshot, onDisk = true): void {
+export function restoreSnapshot(root: string, snapshot: Snapshot, { now, onDisk = true }: RestoreOptions): void {
   finishRestore(root);
   const folder = join(root, RESTORE);
   makeFolder(folder, 0o700);
-  const plan = prepare(root, folder, snapshot, new SpareEntries(join(root, SPARE)));
+  const plan = prepare(root, folder, snapshot, { spare: new SpareEntries(join(root, SPARE)), now, onDisk });
   writeWhole(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))], onDisk);
   finishRestore(root);
 }
@@ -106,7 +113,12 @@ function takeAway(root: string, path: string, kind: "file" | "folder", spare: Sp
 }
 
 /** Writes what is other than it was, beside it. */
-function prepare(root: string, folder: string, snapshot: Snapshot, spare: SpareEntries): Plan {
+function prepare(
+  root: string,
+  folder: string,
+  snapshot: Snapshot,
+  { spare, now, onDisk }: { readonly spare: SpareEntries; readonly now: number; readonly onDisk: boolean },
+): Plan {
   const before = new Map(keptFiles(root).map((entry) => [entry.path, entry]));
   const wanted = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
   const put: { name: string; path: string }[] = [];
@@ -120,14 +132,16 @@ function prepare(root: string, folder: string, snapshot: Snapshot, spare: SpareE
       put.push({ name: relative(folder, staged), path: entry.path });
     }
   }
-  if (snapshot.facts.isImported === true) {
-    forgetOthers(join(folder, DATABASE));
+  if (sizeOf(join(folder, DATABASE)) !== undefined) {
+    changeDatabase(join(folder, DATABASE), snapshot.facts, { now, onDisk });
   }
+  // What was in the journal is in the database by now.
+  const staged = put.filter(({ name }) => sizeOf(join(folder, name)) !== undefined);
   const remove = [...before.values()].filter(({ path, bytes }) => {
     const entry = wanted.get(path);
     return entry === undefined || (entry.bytes === null) !== (bytes === null);
   });
-  const isPut = new Set(put.map(({ path }) => path));
+  const isPut = new Set(staged.map(({ path }) => path));
   return {
     remove: [
       ...remove.map(({ path, bytes }) => ({ path, kind: bytes === null ? ("folder" as const) : ("file" as const) })),
@@ -142,12 +156,9 @@ function prepare(root: string, folder: string, snapshot: Snapshot, spare: SpareE
         return bytes === null && (found?.bytes !== null || found.mode !== mode);
       })
       .map(({ path, mode }) => ({ path, mode })),
-    put: put.filter(({ name }) => sizeOf(join(folder, name)) !== undefined),
+    put: staged,
     modes: snapshot.entries
-      .filter(
-        ({ path, mode, bytes }) =>
-          bytes !== null && before.get(path)?.mode !== mode && !put.some((one) => one.path === path),
-      )
+      .filter(({ path, mode, bytes }) => bytes !== null && before.get(path)?.mode !== mode && !isPut.has(path))
       .map(({ path, mode }) => ({ path, mode })),
   };
 }
@@ -196,12 +207,25 @@ function rewritten(root: string, snapshot: Snapshot, entry: SavedEntry): Buffer 
   return text.includes(from) ? Buffer.from(text.toString().replaceAll(from, root)) : undefined;
 }
 
-/** Takes away what lets others in, and who acted for hosts elsewhere. Everything is in the one file afterwards. */
-function forgetOthers(path: string): void {
-  const database = new DatabaseFile(path);
+/**
+ * Makes the heartbeats as old as they were when the snapshot was saved, and takes away what lets those of another cluster in, and their
+ * leases. Everything is in the one file afterwards.
+ */
+function changeDatabase(
+  path: string,
+  { savedAt, isImported }: SnapshotFacts,
+  { now, onDisk }: Required<RestoreOptions>,
+): void {
+  const database = new DatabaseFile(path, onDisk ? [] : ["PRAGMA synchronous = OFF"]);
   try {
-    database.exec("DELETE FROM identity_tokens");
-    database.exec("DELETE FROM host_leases");
+    if (isImported === true) {
+      database.exec("DELETE FROM identity_tokens");
+      database.exec("DELETE FROM host_leases");
+    }
+    if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'services'").get() !== undefined) {
+      const heartbeat = "last_seen_up = coalesce(last_seen_up, created_at) + ?";
+      database.prepare(`UPDATE services SET ${heartbeat} WHERE deleted = 0`).run(Math.round(now - savedAt));
+    }
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {
     database.close();

@@ -150,13 +150,14 @@ export class Services {
   }
 
   /** What says of each service of a binary whether it is up, and whether servers are scheduled to it. */
-  states(binary: string): Pick<Service, "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">[] {
+  states(binary: string): Pick<Service, "host" | "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">[] {
     return this.#context.sql
       .all(
-        "SELECT disabled, forced_down, last_seen_up, created_at FROM services WHERE binary = ? AND deleted = 0",
+        "SELECT host, disabled, forced_down, last_seen_up, created_at FROM services WHERE binary = ? AND deleted = 0",
         binary,
       )
-      .map(([disabled, forcedDown, lastSeenUp, createdAt]) => ({
+      .map(([host, disabled, forcedDown, lastSeenUp, createdAt]) => ({
+        host: String(host),
         disabled: disabled === 1,
         forcedDown: forcedDown === 1,
         lastSeenUp: lastSeenUp === null ? null : Number(lastSeenUp),

@@ -1,11 +1,16 @@
 import { hostName, nullable, oneOf, uuid } from "../../records/field.js";
-import { trusted, waits } from "./method.js";
+import { reads, trusted, waits } from "./method.js";
 import { HOST_ACTIONS, type HostState } from "./session.js";
 
 /** What `compute-cluster host` asks: the processes behind the hosts, and what is to become of them. */
 export const HOST_METHODS = {
   /** Every host that has an agent, a compute service or a place in `compute-cluster up`; with `host`: that one alone. */
   list_hosts: waits({ host: nullable(hostName) }, trusted<HostRow[]>()),
+  /**
+   * Hosts whose agents serve, and to which nothing would be scheduled until these have sent a heartbeat. Hosts that are disabled or
+   * forced down are left out: no heartbeat changes that.
+   */
+  hosts_to_report: reads({}, trusted<string[]>()),
   /**
    * Starts, stops or kills the agent of a host, and answers when the host is in its new state. An agent that is there already is
    * left as it is. @throws ComputeHostNotFound nothing that can be told to knows the host. @throws ConductorError

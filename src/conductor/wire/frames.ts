@@ -64,9 +64,9 @@ export const CONDUCTOR_PATH = "/conductor";
 
 /**
  * Version of this protocol, which a new method for agents to ask raises: an agent that asks it would not be understood by an older
- * conductor, and is refused by it. 2 has `hosts_report_state`.
+ * conductor, and is refused by it. 2 has `hosts_report_state`, 3 has `hosts_to_report`.
  */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** The oldest version whose agents a conductor understands. */
 export const OLDEST_PROTOCOL = 1;

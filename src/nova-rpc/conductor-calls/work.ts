@@ -143,6 +143,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   host_mapping: operatorOnly("host_mapping"),
   ironic_compute_node_move: operatorOnly("ironic_compute_node_move"),
   list_hosts: operatorOnly("list_hosts"),
+  hosts_to_report: operatorOnly("hosts_to_report"),
   control_host: operatorOnly("control_host"),
   add_hosts: operatorOnly("add_hosts"),
   forget_host: operatorOnly("forget_host"),

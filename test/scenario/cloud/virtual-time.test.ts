@@ -72,6 +72,38 @@ describe("a cluster with virtual time", () => {
     });
   });
 
+  it("has hosts that servers can be scheduled to after a reset, a restore and a start, however old the last heartbeat is", async () => {
+    await withCluster({ hosts: 1, time: "virtual" }, async (cloud, client) => {
+      const boots = async (name: string) => {
+        const id = await client.create(name);
+        await cloud.settled();
+        return client.status(id);
+      };
+      await cloud.snapshot("one");
+      await cloud.advance(61);
+      await cloud.reset();
+      expect(await boots("after the reset")).toBe("ACTIVE");
+      await cloud.advance(61);
+      await cloud.restore("one");
+      expect(await boots("after the restore")).toBe("ACTIVE");
+      await cloud.hosts().kill();
+      await cloud.advance(61);
+      await cloud.hosts().start();
+      expect(await boots("after the start")).toBe("ACTIVE");
+    });
+  });
+
+  it("does not wait for the heartbeat of a host that gets no servers", async () => {
+    await withCluster({ hosts: 2, time: "virtual" }, async (cloud, client) => {
+      await client.changeService("devstack2", { forced_down: true });
+      await cloud.hosts("devstack2").kill();
+      await cloud.advance(61);
+      const before = cloud.now;
+      await cloud.hosts("devstack2").start();
+      expect(cloud.now - before).toBeLessThan(5_000);
+    });
+  });
+
   it("lets tokens expire", async () => {
     await withCluster({ hosts: 0, time: "virtual" }, async (cloud, client) => {
       await cloud.advance(3_500);

@@ -4,7 +4,7 @@ import { checkAgents } from "../check-agents.js";
 import { removeAddition, writeAddition } from "../host-additions.js";
 import type { HostSetting } from "../kept-hosts.js";
 import { hostArguments, isPath } from "../up-children.js";
-import { controlAll, tell } from "./host-control.js";
+import { controlAll, tell, withHeartbeats } from "./host-control.js";
 import { type HostFlags, InvalidHosts, withCluster } from "./host-session.js";
 
 export interface AddFlags extends HostFlags {
@@ -32,7 +32,8 @@ export function addHosts(hosts: readonly string[], flags: AddFlags): Promise<num
     }
     const rows = new Map((await session.call("list_hosts", { host: null })).map((row) => [row.host, row]));
     const added = hosts.map((host) => rows.get(host)).filter((row) => row !== undefined);
-    return tell(await controlAll("start", added, session), flags.json === true, terminal);
+    const outcomes = await withHeartbeats(await controlAll("start", added, session), session, { runtime, terminal });
+    return tell(outcomes, flags.json === true, terminal);
   });
 }
 

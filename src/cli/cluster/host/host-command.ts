@@ -11,7 +11,10 @@ import { type RemoveFlags, removeHosts } from "./host-remove.js";
 import { collectHosts, type HostFlags, InvalidHosts } from "./host-session.js";
 
 const ACTIONS: Readonly<Record<HostAction, readonly [summary: string, description: string]>> = {
-  start: ["start the agents of hosts that are down", "Starts them with all that they had, and waits until they serve."],
+  start: [
+    "start the agents of hosts that are down",
+    "Starts them with all that they had, and waits until servers can be scheduled to them.",
+  ],
   stop: [
     "stop agents as SIGTERM does",
     "What is under way is finished first; the host stays down until it is started.",

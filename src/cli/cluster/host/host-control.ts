@@ -6,6 +6,7 @@ import { mapConcurrently } from "../../../runtime/queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { ProgressBar } from "../../ui/progress-bar.js";
 import type { Terminal } from "../../ui/terminal.js";
+import { noHeartbeatText, type ReadinessOptions, untilReadyBySession } from "../until-ready.js";
 import { viewOf } from "./host-list.js";
 import { chosenHosts, type HostFlags, withCluster } from "./host-session.js";
 
@@ -27,10 +28,11 @@ const DOING: Readonly<Record<HostAction, string>> = { start: "starting", stop: "
 
 /** Starts, stops or kills hosts, and waits until they are in their new states. @returns the exit code */
 export function controlHosts(action: HostAction, hosts: readonly string[], flags: HostFlags): Promise<number> {
-  return withCluster(flags, async (session, { directory, terminal }) => {
+  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
     const rows = await session.call("list_hosts", { host: null });
     const chosen = chosenHosts(hosts, flags.all === true, rows, directory.root);
-    const outcomes = await controlAll(action, chosen, session);
+    const done = await controlAll(action, chosen, session);
+    const outcomes = action === "start" ? await withHeartbeats(done, session, { runtime, terminal }) : done;
     return tell(outcomes, flags.json === true, terminal);
   });
 }
@@ -54,6 +56,22 @@ export async function controlAll(
   } finally {
     bar.clear();
   }
+}
+
+/** Waits until servers can be scheduled to the hosts that serve. Those that send no heartbeat have failed. */
+export async function withHeartbeats(
+  outcomes: readonly HostOutcome[],
+  session: Pick<HostSession, "call">,
+  {
+    runtime,
+    terminal,
+  }: { readonly runtime: ReadinessOptions["runtime"]; readonly terminal: Pick<Terminal, "complain"> },
+): Promise<readonly HostOutcome[]> {
+  const serving = outcomes.filter(({ failure }) => failure === undefined).map(({ process }) => process.host);
+  const silent = new Set(await untilReadyBySession(serving, session, runtime, terminal));
+  return outcomes.map((outcome) =>
+    silent.has(outcome.process.host) ? { ...outcome, failure: noHeartbeatText(outcome.process.host) } : outcome,
+  );
 }
 
 async function controlOne(

@@ -20,7 +20,7 @@ export function resetCommand(): Command {
       run(given, async ({ directory, runtime, snapshots, terminal }) => {
         const snapshot = snapshots.read(null);
         if ((await clusterState(directory.root, runtime)).state === "running") {
-          const missing = await restoreRunning(null, { directory, runtime, yes: yes === true });
+          const missing = await restoreRunning(null, { directory, runtime, terminal, yes: yes === true });
           return tellRestored("the state after the start", missing, terminal);
         }
         await putInPlace({ snapshot, directory });

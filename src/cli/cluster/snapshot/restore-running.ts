@@ -4,7 +4,9 @@ import type { HostProcess } from "../../../conductor/methods/hosts.js";
 import type { HostSession } from "../../../conductor/port.js";
 import { foldHosts } from "../../../records/host-range.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import type { Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
+import { noHeartbeatText, untilReadyBySession } from "../until-ready.js";
 
 /** Milliseconds between two tries to reach the control plane that comes back. */
 const TRY_EVERY = 25;
@@ -21,6 +23,8 @@ const MISSED: readonly HostProcess["state"][] = [...UNDER_WAY, "failed", "killed
 interface RestorePlace {
   readonly directory: StateDir;
   readonly runtime: Runtime;
+  /** Null: nobody reads what is said of the wait. */
+  readonly terminal: Pick<Terminal, "complain"> | null;
 }
 
 /**
@@ -30,7 +34,7 @@ interface RestorePlace {
  */
 export async function restoreRunning(
   name: string | null,
-  { directory, runtime, yes }: RestorePlace & { readonly yes: boolean },
+  { directory, runtime, terminal, yes }: RestorePlace & { readonly yes: boolean },
 ): Promise<readonly string[]> {
   const controlPlane = (await readClusterInfo(runtime.files, directory))?.pid ?? 0;
   const place = { runtime, directory, again: { every: TRY_EVERY, patience: PATIENCE } };
@@ -45,24 +49,38 @@ export async function restoreRunning(
       const ended = "the cluster was stopped before it had begun to restore; its state is what it was";
       const { pid } = await Promise.race([asked, untilGone(controlPlane, ended, runtime, signal)]);
       const lost = `the cluster has not come back: ${directory.logs} has its logs; compute-cluster up goes on from the restored state`;
-      return await Promise.race([untilServed(session, runtime), untilGone(pid, lost, runtime, signal)]);
+      const ready = untilServed(session, runtime, terminal);
+      return await Promise.race([ready, untilGone(pid, lost, runtime, signal)]);
     } finally {
       over.abort();
     }
   });
 }
 
-/** @returns hosts of the cluster's own agents that do not serve, with the reasons; what becomes of others was agreed to */
-async function untilServed(session: HostSession, { timers, clock }: Runtime): Promise<readonly string[]> {
+/**
+ * Waits until the cluster's own agents serve, and servers can be scheduled to their hosts. What becomes of other agents was agreed to.
+ * @returns the hosts for which that is not so, with the reasons
+ */
+async function untilServed(
+  session: HostSession,
+  runtime: Runtime,
+  terminal: RestorePlace["terminal"],
+): Promise<readonly string[]> {
+  const { timers, clock } = runtime;
   const begin = clock.monotonic();
   for (;;) {
     // What was asked of the control plane that ends, the next one answers.
     const all = await session.call("list_hosts", { host: null }, { timeout: PATIENCE });
     const rows = all.filter(({ process }) => process !== "elsewhere");
     if (!rows.some(({ state }) => UNDER_WAY.includes(state)) || clock.monotonic() - begin > PATIENCE) {
-      return rows
-        .filter(({ state }) => MISSED.includes(state))
-        .map(({ host, state, reason }) => `${host} ${state}: ${reason}`);
+      const serving = rows.filter(({ state }) => state === "serving").map(({ host }) => host);
+      const silent = await untilReadyBySession(serving, session, runtime, terminal);
+      return [
+        ...rows
+          .filter(({ state }) => MISSED.includes(state))
+          .map(({ host, state, reason }) => `${host} ${state}: ${reason}`),
+        ...silent.map((host) => `${host}: ${noHeartbeatText(host)}`),
+      ];
     }
     await timers.sleep(LOOK_EVERY);
   }

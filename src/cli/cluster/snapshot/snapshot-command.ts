@@ -125,7 +125,7 @@ async function restore(name: string, place: SnapshotPlace, yes: boolean): Promis
   const { directory, runtime, snapshots, terminal, given } = place;
   const snapshot = snapshots.read(name);
   if ((await clusterState(directory.root, runtime)).state === "running") {
-    return tellRestored(name, await restoreRunning(name, { directory, runtime, yes }), terminal);
+    return tellRestored(name, await restoreRunning(name, { directory, runtime, terminal, yes }), terminal);
   }
   refuseOtherDrivers(snapshot, (await snapshotFacts(directory, runtime)).drivers);
   await putInPlace({ snapshot, directory });

@@ -4,6 +4,7 @@ import type { Snapshot } from "../../../cluster/snapshot/snapshot-file.js";
 import { refuseOtherDrivers, Snapshots } from "../../../cluster/snapshot/snapshots.js";
 import { ownStore } from "../../../cluster/store/open-store.js";
 import type { HostProcess } from "../../../conductor/methods/hosts.js";
+import { nodeClock } from "../../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
@@ -33,7 +34,7 @@ export async function putInPlace({ snapshot, directory }: StateToRestore): Promi
   const files = new NodeFiles();
   const release = await ownStore(directory.database, files);
   try {
-    restoreSnapshot(directory.root, snapshot);
+    restoreSnapshot(directory.root, snapshot, { now: nodeClock().now() });
   } finally {
     release();
   }

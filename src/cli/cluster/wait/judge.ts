@@ -31,8 +31,10 @@ export async function judge(condition: Condition, { session, cloud }: Asked): Pr
 
 async function hostsMissing(count: number, session: HostSession): Promise<Missing> {
   const rows = await session.call("list_hosts", { host: null });
-  const serving = rows.filter(({ state }) => state === "serving").length;
-  return serving >= count ? undefined : `${serving} of ${count} hosts serve`;
+  const toReport = new Set(await session.call("hosts_to_report", {}));
+  const serving = rows.filter(({ host, state }) => state === "serving" && !toReport.has(host)).length;
+  const silent = toReport.size === 0 ? "" : `, and ${toReport.size} more once they have sent a heartbeat`;
+  return serving >= count ? undefined : `${serving} of ${count} hosts serve${silent}`;
 }
 
 export async function workLeft(session: HostSession): Promise<Missing> {

@@ -26,7 +26,7 @@ export function waitCommand(): Command {
   return new Command("wait")
     .summary("wait until hosts serve, a server is in a state, or nothing is being done any more")
     .description(
-      "Waits until all conditions hold at once: hosts=N, so many hosts serve; settled, nothing is being done to any server; " +
+      "Waits until all conditions hold at once: hosts=N, servers can be scheduled to so many hosts; settled, nothing is being done to any server; " +
         "server=NAME:STATUS, as server=vm1:ACTIVE (DELETED: it is gone). Waits for a cluster that is not started yet, too, and says so.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)

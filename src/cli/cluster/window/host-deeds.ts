@@ -33,7 +33,7 @@ export function hostDeeds(commands: CommandDeeds, place: string): readonly Deed[
     commands.deed(
       action(
         "host-start",
-        { label: "Start", summary: "Starts its agent, and waits until it serves" },
+        { label: "Start", summary: "Starts its agent, and waits until servers can be scheduled to it" },
         `compute-cluster host start {host}${place}`,
       ),
     ),

@@ -1,12 +1,15 @@
 import { ComputeHostNotFound } from "../../../conductor/errors.js";
+import { isReady } from "../../../conductor/liveness.js";
 import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor/methods/hosts.js";
 import type { HostAction, HostState } from "../../../conductor/methods/session.js";
 import type { Service } from "../../../records/index.js";
+import type { Clock } from "../../../runtime/clock.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import type { HostControls, KnownHost } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 import type { HostSupervisor } from "../host-supervisor.js";
+import type { Outbox } from "../outbox.js";
 import type { HandlersOf } from "./handlers.js";
 import { said } from "./said.js";
 
@@ -16,6 +19,32 @@ interface HostDeps {
   readonly supervisor: HostSupervisor | undefined;
   readonly controls: Pick<HostControls, "known" | "find" | "control">;
   readonly recorder: Pick<RequestRecorder, "note"> | undefined;
+  /** Names the hosts that {@link HOST_METHODS} `hosts_to_report` returns. */
+  readonly toReport: () => string[];
+}
+
+interface ReportDeps {
+  readonly store: Pick<Store, "services">;
+  readonly leases: Pick<HostLeases, "acquiredAt">;
+  readonly outbox: Pick<Outbox, "server">;
+  readonly clock: Pick<Clock, "now">;
+  /** `service_down_time` in milliseconds. */
+  readonly serviceDownTime: number;
+}
+
+/** Returns the hosts that serve, are neither disabled nor forced down, and become ready with a heartbeat ({@link isReady}). */
+export function hostsToReport({ store, leases, outbox, clock, serviceDownTime }: ReportDeps): string[] {
+  const options = { now: clock.now(), serviceDownTime };
+  return store.services
+    .states("nova-compute")
+    .filter(
+      (service) =>
+        !service.disabled &&
+        !service.forcedDown &&
+        outbox.server(service.host) !== undefined &&
+        !isReady(service, leases.acquiredAt(service.host), options),
+    )
+    .map(({ host }) => host);
 }
 
 /** What the list of hosts says of the agent alone. */
@@ -27,6 +56,7 @@ export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
   const { supervisor, recorder } = deps;
   return {
     list_hosts: ({ host }) => listHosts(deps, host),
+    hosts_to_report: () => deps.toReport(),
     control_host: ({ host, action }) => {
       recorder?.note(["host", action, host]);
       return said(() => controlHost(deps, host, action));

@@ -16,6 +16,8 @@ export interface Client {
   flavor(name: string): Promise<string>;
   /** Up or down, by the host of each nova-compute. */
   services(): Promise<Readonly<Record<string, string>>>;
+  /** Changes the compute service of a host, as `{forced_down: true}`. */
+  changeService(host: string, change: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
 /** Runs `work` with a cluster, which is stopped afterwards. */
@@ -75,6 +77,12 @@ export async function withClient<T>(cloud: Cluster, work: (client: Client) => Pr
           readonly services: readonly { readonly host: string; readonly state: string }[];
         };
         return Object.fromEntries(services.map(({ host, state }) => [host, state]));
+      },
+      changeService: async (host, change) => {
+        const { services } = (await session.request("compute", "GET", `/os-services?host=${host}`, "2.53")) as {
+          readonly services: readonly { readonly id: string }[];
+        };
+        await session.request("compute", "PUT", `/os-services/${services[0]?.id}`, "2.53", change);
       },
       remove: async (id) => void (await session.request("compute", "DELETE", `/servers/${id}`, "2.1")),
     });

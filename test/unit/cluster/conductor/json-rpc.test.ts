@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readFrame } from "../../../../src/cluster/conductor/read-frame.js";
-import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
+import { CONDUCTOR_PATH, PROTOCOL_VERSION } from "../../../../src/conductor/wire/frames.js";
 import { UpgradeRefused } from "../../../../src/runtime/socket.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
@@ -225,9 +225,10 @@ describe("the door", () => {
 
   test("another version of the wire is refused", async () => {
     const { call } = await rawClient({ hello: false });
-    const hello = { protocol: 3, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
+    const protocol = PROTOCOL_VERSION + 1;
+    const hello = { protocol, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
     expect(await call(1, "session_hello", hello)).toMatchObject({
-      error: { message: expect.stringContaining("version 3 of the wire, this conductor versions 1 to 2") },
+      error: { message: expect.stringContaining(`version ${protocol} of the wire, this conductor versions 1 to`) },
     });
   });
 

@@ -64,7 +64,7 @@ describe("snapshots of a state directory", () => {
     await truncate(join(root, "hypervisors/devstack1/disk"), 1);
     await put("join-token", "newer\n");
     await put("logs/control-plane.log", "two lines\n");
-    restoreSnapshot(root, snapshots.read("one"));
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     expect(await text("agents/devstack1/compute_id")).toBe("id\n");
     await expect(stat(join(root, "agents/devstack2"))).rejects.toThrow("ENOENT");
     expect(await text("hypervisors/devstack1/domains/vm.xml")).toContain(`${root}/hypervisors`);
@@ -74,13 +74,35 @@ describe("snapshots of a state directory", () => {
     await expect(stat(join(root, "restore-under-way"))).rejects.toThrow("ENOENT");
   });
 
+  it("have the services come back as long after their heartbeats as they were saved", async () => {
+    const database = new DatabaseFile(join(root, "state.sqlite"));
+    database.exec("CREATE TABLE services (host TEXT, last_seen_up INTEGER, created_at INTEGER, deleted INTEGER)");
+    database.exec(
+      "INSERT INTO services VALUES ('reported', 90000, 50000, 0), ('new', NULL, 99000, 0), ('gone', 7, 7, 1)",
+    );
+    database.close();
+    snapshots.save("one", { ...facts(), savedAt: 100_000 });
+    // A control plane that was killed leaves its journal, which must not come to a database that is not its own.
+    await put("state.sqlite-wal", "of another database");
+    restoreSnapshot(root, snapshots.read("one"), { now: 700_000 });
+    expect(await text("state.sqlite-wal").catch(() => "")).toBe("");
+    const restored = new DatabaseFile(join(root, "state.sqlite"));
+    const rows = restored.prepare("SELECT host, last_seen_up AS seen FROM services ORDER BY host").all();
+    restored.close();
+    expect(rows).toEqual([
+      { host: "gone", seen: 7 },
+      { host: "new", seen: 699_000 },
+      { host: "reported", seen: 690_000 },
+    ]);
+  });
+
   it("keep disks as holes, and are for their owner alone", async () => {
     snapshots.save("one", facts());
     const { size, mode } = await stat(snapshotFile());
     expect(size).toBeLessThan(200_000);
     expect(mode & 0o777).toBe(0o600);
     await rm(join(root, "hypervisors/devstack1/disk"));
-    restoreSnapshot(root, snapshots.read("one"));
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     const disk = await stat(join(root, "hypervisors/devstack1/disk"));
     expect([disk.size, disk.blocks]).toEqual([5 * GIB, 0]);
   });
@@ -94,7 +116,7 @@ describe("snapshots of a state directory", () => {
     const before = await readFile(path);
     await writeFile(path, "overwritten");
     await chmod(path, 0o600);
-    restoreSnapshot(root, snapshots.read("one"));
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     expect((await readFile(path)).equals(before)).toBe(true);
     expect((await stat(path)).mode & 0o777).toBe(0o640);
   });
@@ -105,7 +127,7 @@ describe("snapshots of a state directory", () => {
     await put("agents", "a file");
     await rm(join(root, "hypervisors/devstack1/disk"));
     await put("hypervisors/devstack1/disk/file", "in a folder");
-    restoreSnapshot(root, snapshots.read("one"));
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     expect(await text("agents/devstack1/compute_id")).toBe("id\n");
     expect((await stat(join(root, "hypervisors/devstack1/disk"))).size).toBe(5 * GIB);
   });
@@ -119,7 +141,7 @@ describe("snapshots of a state directory", () => {
       const theirs = new Snapshots({ root: other }, new NodeFiles());
       theirs.import(file, "theirs");
       await put("join-token", "theirs\n", other);
-      restoreSnapshot(other, theirs.read("theirs"));
+      restoreSnapshot(other, theirs.read("theirs"), { now: 1 });
       expect(await text("hypervisors/devstack1/domains/vm.xml", other)).toBe(
         `<source file="${other}/hypervisors/devstack1/disk"/>`,
       );
@@ -194,12 +216,12 @@ describe("snapshots of a state directory", () => {
     snapshots.save("one", facts());
     await rm(join(root, "agents"), { recursive: true });
     snapshots.save("two", facts());
-    restoreSnapshot(root, snapshots.read("one"));
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     const folders = async () => new Set([await inode("agents"), await inode("agents/devstack1")]);
     const [file, both] = [await inode(compute), await folders()];
-    restoreSnapshot(root, snapshots.read("two"));
+    restoreSnapshot(root, snapshots.read("two"), { now: 1 });
     await expect(stat(join(root, "agents"))).rejects.toThrow("ENOENT");
-    restoreSnapshot(root, snapshots.read("one"));
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     expect(await text(compute)).toBe("id\n");
     expect((await readdir(join(root, "agents"))).toSorted()).toEqual(["devstack1"]);
     expect(await inode(compute)).toBe(file);
@@ -214,7 +236,7 @@ describe("snapshots of a state directory", () => {
     await put("agents/sealed", "sealed\n");
     await chmod(join(root, "agents/sealed"), 0o400);
     const before = await readFile(join(root, "join.conf"));
-    restoreSnapshot(root, snapshots.read("one"));
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     expect(await readdir(join(root, "agents"))).toEqual(["devstack1"]);
     expect(await text("join-token")).toBe("mine\n");
     expect((await readFile(join(root, "join.conf"))).equals(before)).toBe(true);

@@ -6,10 +6,11 @@ import type { ClusterWork } from "../../../../../src/conductor/methods/cluster.j
 const NOTHING: ClusterWork = { tasks: 0, messages: 0, servers: [], moves: [] };
 const paths: string[] = [];
 
-function asked({ work = NOTHING, servers = [], states = [] }: Partial<Answers> = {}): Asked {
+function asked({ work = NOTHING, servers = [], states = [], toReport = [] }: Partial<Answers> = {}): Asked {
   const answers: Readonly<Record<string, unknown>> = {
     cluster_work: work,
     list_hosts: states.map((state, index) => ({ host: `h${index}`, state })),
+    hosts_to_report: toReport,
   };
   return {
     session: { call: async (method: string) => answers[method] } as unknown as Asked["session"],
@@ -26,6 +27,7 @@ interface Answers {
   readonly work: ClusterWork;
   readonly servers: readonly { readonly id: string; readonly name: string; readonly status: string; fault?: object }[];
   readonly states: readonly string[];
+  readonly toReport: readonly string[];
 }
 
 const active: Condition = { kind: "server", server: "vm.1", status: "ACTIVE" };
@@ -36,6 +38,13 @@ describe("conditions of `wait`", () => {
     const two: Condition = { kind: "hosts", count: 2 };
     expect(await judge(two, asked({ states: ["serving", "starting"] }))).toBe("1 of 2 hosts serve");
     expect(await judge(two, asked({ states: ["serving", "failed", "serving"] }))).toBeUndefined();
+  });
+
+  it("counts no host to which nothing is scheduled before its first heartbeat", async () => {
+    const two: Condition = { kind: "hosts", count: 2 };
+    expect(await judge(two, asked({ states: ["serving", "serving"], toReport: ["h1"] }))).toBe(
+      "1 of 2 hosts serve, and 1 more once they have sent a heartbeat",
+    );
   });
 
   it("names what is still being done", async () => {

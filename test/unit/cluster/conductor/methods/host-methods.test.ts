@@ -2,12 +2,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
 import { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js";
 import type { HostSupervisor } from "../../../../../src/cluster/conductor/host-supervisor.js";
-import { hostMethods, listAgents } from "../../../../../src/cluster/conductor/methods/host-methods.js";
+import { hostMethods, hostsToReport, listAgents } from "../../../../../src/cluster/conductor/methods/host-methods.js";
+import type { Session } from "../../../../../src/cluster/conductor/session.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import { ComputeHostNotFound, ConductorError } from "../../../../../src/conductor/errors.js";
 import type { HostProcess } from "../../../../../src/conductor/methods/hosts.js";
 import type { HostState } from "../../../../../src/conductor/methods/session.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import type { VirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { anInstance, nodeResources } from "../../../../fixtures/records.js";
 
@@ -25,9 +27,12 @@ let supervisor: HostSupervisor | undefined;
 let processes: HostProcess[];
 let asked: string[];
 let answer: HostProcess | "over-the-link" | null;
+let runtime: VirtualRuntime;
+let serving: Set<string>;
 
 beforeEach(() => {
-  const runtime = createVirtualRuntime();
+  runtime = createVirtualRuntime();
+  serving = new Set();
   store = emptyStore({ runtime });
   leases = new HostLeases(store, runtime.clock, 10_000);
   [known, processes, asked, answer] = [[], [], [], null];
@@ -52,8 +57,14 @@ beforeEach(() => {
 
 const agents = () => listAgents({ store, supervisor, controls: controls() });
 
+/** With the hosts of `serving` connected, and nothing known of when they started. */
+function toReport(): string[] {
+  const outbox = { server: (host: string) => (serving.has(host) ? ({} as Session) : undefined) };
+  return hostsToReport({ store, leases, outbox, clock: runtime.clock, serviceDownTime: 60_000 });
+}
+
 function methods() {
-  return hostMethods({ store, leases, supervisor, controls: controls(), recorder: undefined });
+  return hostMethods({ store, leases, supervisor, controls: controls(), recorder: undefined, toReport });
 }
 
 function controls() {
@@ -109,6 +120,22 @@ describe("the list of hosts", () => {
     expect((await methods().list_hosts({ host: null }, caller)).map(({ host }) => host)).toEqual(["a"]);
     expect((await agents()).map(({ host }) => host)).toEqual(["a"]);
   });
+});
+
+it("the hosts to report serve, could get servers, and have sent no heartbeat that still counts", async () => {
+  for (const host of ["old", "dead", "new"]) {
+    service(host);
+  }
+  service("disabled", { disabled: true });
+  service("fenced");
+  const idOf = (host: string) => store.services.getByHost(host, "nova-compute")?.id ?? 0;
+  store.services.update(idOf("fenced"), { forcedDown: true });
+  await runtime.advance(61_000);
+  store.services.reportState(idOf("new"));
+  serving = new Set(["old", "new", "disabled", "fenced"]);
+  expect(methods().hosts_to_report({}, caller)).toEqual(["old"]);
+  store.services.reportState(idOf("old"));
+  expect(methods().hosts_to_report({}, caller)).toEqual([]);
 });
 
 it("the list of agents has what somebody here can speak to, and no service that nothing serves", async () => {

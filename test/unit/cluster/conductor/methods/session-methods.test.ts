@@ -7,6 +7,7 @@ import { Outbox } from "../../../../../src/cluster/conductor/outbox.js";
 import type { Session } from "../../../../../src/cluster/conductor/session.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import { HostLeaseHeld, UnsupportedProtocol } from "../../../../../src/conductor/errors.js";
+import { PROTOCOL_VERSION } from "../../../../../src/conductor/wire/frames.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 
@@ -52,24 +53,27 @@ function callerOf(bootId: string | null, more: Partial<Caller> = {}): Caller {
 describe("session_hello", () => {
   const identity = { bootId: "b", pid: 1, machine: "m", version: "v" };
 
-  it.each([1, 2])("introduces the agent of version %s, and says how often it has to be heard of", (protocol) => {
-    const caller = callerOf(null);
-    const welcome = methods.session_hello({ protocol, ...identity }, caller);
-    expect(welcome).toEqual({ protocol, leaseTtl: 10_000, pingEvery: 2_500 });
-    expect(introduced).toEqual([[caller.session, identity]]);
-    expect(methods.session_ping({}, caller)).toBeNull();
-  });
+  it.each([1, PROTOCOL_VERSION])(
+    "introduces the agent of version %s, and says how often it has to be heard of",
+    (protocol) => {
+      const caller = callerOf(null);
+      const welcome = methods.session_hello({ protocol, ...identity }, caller);
+      expect(welcome).toEqual({ protocol, leaseTtl: 10_000, pingEvery: 2_500 });
+      expect(introduced).toEqual([[caller.session, identity]]);
+      expect(methods.session_ping({}, caller)).toBeNull();
+    },
+  );
 
   it.each([
     [0, "it is too old: install the control plane's release of the agent"],
     [
-      3,
+      PROTOCOL_VERSION + 1,
       "it is of a newer release: bring the control plane up to date first, or install the control plane's release of the agent",
     ],
   ])("refuses version %s of the wire: %s", (protocol, advice) => {
     const hello = () => methods.session_hello({ protocol, ...identity }, callerOf(null));
-    const text = `the agent speaks version ${protocol} of the wire, this conductor versions 1 to 2; ${advice}`;
-    expect(hello).toThrow(new UnsupportedProtocol(text, { found: protocol, expected: 2, oldest: 1 }));
+    const text = `the agent speaks version ${protocol} of the wire, this conductor versions 1 to ${PROTOCOL_VERSION}; ${advice}`;
+    expect(hello).toThrow(new UnsupportedProtocol(text, { found: protocol, expected: PROTOCOL_VERSION, oldest: 1 }));
     expect(introduced).toEqual([]);
   });
 });
