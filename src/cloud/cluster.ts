@@ -102,6 +102,12 @@ export interface AuditFinding {
   readonly explanation: string;
 }
 
+/** How a cluster goes back to a state. */
+export interface RestoreStateOptions {
+  /** Starts hosts, too, that were killed or stopped when the state was saved. Default false: they are down again. */
+  readonly startHosts?: boolean;
+}
+
 /** A cluster that runs. Several live beside each other in one process. */
 export interface Cluster {
   /** `http://127.0.0.1:<port>`: Identity is at `/identity/v3`, the others are in its catalog. */
@@ -136,16 +142,17 @@ export interface Cluster {
   advance(seconds: number): Promise<void>;
   /**
    * Goes back to the state after the start, in a tenth of a second: servers, people, faults and hosts are as they were then, whatever
-   * is under way. Address and tokens stay valid.
+   * is under way. Address and tokens stay valid. Resolves when servers can be scheduled to the hosts that serve.
    */
-  reset(): Promise<void>;
+  reset(options?: RestoreStateOptions): Promise<void>;
   /**
-   * Saves the state as it is now, also while something is under way, under a name (docs/testing.md).
+   * Saves the state as it is now, also while something is under way, under a name (docs/testing.md). Which hosts are killed or stopped
+   * is part of it.
    * @throws {Error} a host's driver keeps its state elsewhere
    */
   snapshot(name: string): Promise<void>;
   /** Goes back to a saved state, as {@link reset} does. @throws {Error} there is none of this name, or none that can be used */
-  restore(name: string): Promise<void>;
+  restore(name: string, options?: RestoreStateOptions): Promise<void>;
   /** Ends all of it, and deletes a temporary state directory. May be called again. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -6,6 +6,7 @@ export type {
   HostControl,
   HostState,
   LogLine,
+  RestoreStateOptions,
   SeenRequest,
   StartClusterOptions,
 } from "./cluster.js";

@@ -2,11 +2,12 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { clusterState } from "../cli/cluster/cluster-state.js";
 import { withOperatorSession } from "../cli/cluster/operator-session.js";
-import { saveLive } from "../cli/cluster/snapshot/live-snapshot.js";
+import { saveRunning } from "../cli/cluster/snapshot/live-snapshot.js";
 import { restoreRunning } from "../cli/cluster/snapshot/restore-running.js";
 import { noHeartbeatText, untilReadyBySession } from "../cli/cluster/until-ready.js";
 import { quietLogger } from "../cli/ui/quiet-logger.js";
 import { clientEnvironment, type StateDir } from "../cluster/local/state-dir.js";
+import { Snapshots } from "../cluster/snapshot/snapshots.js";
 import type { AgentState } from "../conductor/methods/hosts.js";
 import type { HostAction } from "../conductor/methods/session.js";
 import type { HostSession } from "../conductor/port.js";
@@ -21,6 +22,7 @@ import type {
   Faults,
   HostControl,
   HostState,
+  RestoreStateOptions,
   SeenRequest,
   StartClusterOptions,
 } from "./cluster.js";
@@ -182,16 +184,15 @@ export class ProcessCluster implements Cluster {
   }
 
   async snapshot(name: string): Promise<void> {
-    const rows = await this.#ask((session) => session.call("list_hosts", { host: null }));
-    await saveLive(name, rows, { directory: this.#directory, runtime: this.#runtime });
+    await saveRunning(name, { directory: this.#directory, runtime: this.#runtime });
   }
 
-  restore(name: string): Promise<void> {
-    return this.#restore(name);
+  restore(name: string, options: RestoreStateOptions = {}): Promise<void> {
+    return this.#restore(name, options);
   }
 
-  reset(): Promise<void> {
-    return this.#restore(null);
+  reset(options: RestoreStateOptions = {}): Promise<void> {
+    return this.#restore(null, options);
   }
 
   stop(): Promise<void> {
@@ -203,9 +204,10 @@ export class ProcessCluster implements Cluster {
     return this.stop();
   }
 
-  async #restore(name: string | null): Promise<void> {
-    const place = { directory: this.#directory, runtime: this.#runtime, terminal: null };
-    const missing = await restoreRunning(name, { ...place, yes: false });
+  async #restore(name: string | null, { startHosts = false }: RestoreStateOptions): Promise<void> {
+    const { facts } = new Snapshots(this.#directory, this.#runtime.files).read(name);
+    const place = { directory: this.#directory, runtime: this.#runtime, terminal: null, facts };
+    const missing = await restoreRunning(name, { ...place, yes: false, startHosts });
     if (missing.length > 0) {
       throw new Error(`hosts do not serve: ${missing.join("; ")}`);
     }

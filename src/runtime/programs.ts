@@ -8,6 +8,8 @@ export interface ProcessIdentity {
 /** A process as it is seen from outside. */
 export interface SeenProcess extends ProcessIdentity {
   readonly argv: readonly string[];
+  /** SIGSTOP has stopped it, and nothing has had it go on. */
+  readonly suspended?: true;
 }
 
 export interface StartOptions {

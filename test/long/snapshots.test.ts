@@ -2,11 +2,13 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NodePrograms } from "../../src/runtime/node/node-programs.js";
 import { Program } from "../process/support/program.js";
 
 interface Row {
   readonly host: string;
   readonly state: string;
+  readonly pid: number | null;
 }
 
 describe("snapshots of a cluster of processes", () => {
@@ -61,6 +63,45 @@ describe("snapshots of a cluster of processes", () => {
     expect((await run("fault list", "two", "--json")).stdout).toContain("driver.spawn=fail");
     const listed = JSON.parse((await run("snapshot list", "two", "--json")).stdout) as readonly unknown[];
     expect(listed).toMatchObject([{ name: "theirs", hosts: 1 }]);
+  });
+
+  it("bring hosts back killed and stopped as they were, and the suspended killed, until they are started", async () => {
+    const flags = ["--port", "0", "--detach"];
+    expect(await run("up", "broken", "--hosts", "4", ...flags)).toMatchObject({ code: 0 });
+    const rows = JSON.parse((await run("host list", "broken", "--json")).stdout) as readonly Row[];
+    const suspended = rows.find(({ host }) => host === "devstack3")?.pid ?? 0;
+    await run("host kill", "broken", "devstack1");
+    await run("host stop", "broken", "devstack2");
+    process.kill(suspended, "SIGSTOP");
+    expect(await run("snapshot save", "broken", "incident")).toMatchObject({ code: 0, stderr: "" });
+    expect(await new NodePrograms().look(suspended), "saving it wakes nobody").toMatchObject({ suspended: true });
+    process.kill(suspended, "SIGCONT");
+    expect((await run("snapshot list", "broken")).stdout).toContain("1 running, 1 killed, 1 stopped, 1 suspended");
+    await run("host start", "broken", "devstack[1-2]");
+
+    const restored = await run("snapshot restore", "broken", "incident");
+    const down = ["devstack1 killed", "devstack2 stopped", "devstack3 killed", "devstack4 serving"];
+    expect([restored.code, restored.stderr, await hosts("broken")]).toEqual([0, "", down]);
+    expect(restored.stdout).toContain("as when the state was saved: devstack1 killed, devstack2 stopped.");
+    expect(restored.stdout).toContain("Killed: devstack3, suspended when the state was saved");
+    const pids = JSON.parse((await run("host list", "broken", "--json")).stdout) as readonly Row[];
+    expect(pids.filter(({ pid }) => pid !== null)).toHaveLength(1);
+    await expect
+      .poll(() => new NodePrograms().look(suspended), { message: "nobody needs its process" })
+      .toBeUndefined();
+
+    // Restored while nothing runs, it is the next start that leaves them down.
+    await run("down", "broken");
+    expect(await run("snapshot restore", "broken", "incident")).toMatchObject({ code: 0, stderr: "" });
+    const up = await run("up", "broken", "--hosts", "4", ...flags);
+    expect([up.code, await hosts("broken")]).toEqual([0, down]);
+    expect(up.stdout).toContain("Left down, as in the restored state: devstack[1-3]");
+    expect(await run("reset", "broken")).toMatchObject({ code: 0, stderr: "" });
+    expect(await hosts("broken")).toEqual(down);
+
+    expect(await run("snapshot restore", "broken", "incident", "--start-hosts")).toMatchObject({ code: 0, stderr: "" });
+    expect(await hosts("broken")).toEqual([1, 2, 3, 4].map((host) => `devstack${host} serving`));
+    expect(await run("down", "broken")).toMatchObject({ code: 0 });
   });
 
   it("are refused with a reason, and an exit code that says so", async () => {

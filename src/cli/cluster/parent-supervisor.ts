@@ -15,12 +15,16 @@ interface Question {
 export function parentSupervisor(unless: AbortSignal, before: () => void): HostSupervisor | undefined {
   const questions = new Map<number, Question>();
   let last = 0;
-  const ask = (command: HostCommand["command"], subject: string): Promise<unknown> =>
+  const ask = (
+    command: HostCommand["command"],
+    subject: string,
+    more: Pick<HostCommand, "startHosts"> = {},
+  ): Promise<unknown> =>
     new Promise((resolve, reject) => {
       last += 1;
       questions.set(last, { resolve, reject });
       before();
-      tellParent({ type: "host-command", id: last, command, subject });
+      tellParent({ type: "host-command", id: last, command, subject, ...more });
     });
   const forget = onParentMessage((message) => {
     if (isHostAnswer(message)) {
@@ -35,7 +39,8 @@ export function parentSupervisor(unless: AbortSignal, before: () => void): HostS
         control: async (host, action) => (await ask(action, host)) as Awaited<ReturnType<HostSupervisor["control"]>>,
         add: async (addition) => (await ask("add", addition)) as readonly string[],
         forget: async (host) => void (await ask("forget", host)),
-        restore: async (snapshot) => (await ask("restore", snapshot ?? "")) as number,
+        restore: async (snapshot, startHosts) =>
+          (await ask("restore", snapshot ?? "", startHosts ? { startHosts } : {})) as number,
         stop: async () => (await ask("down", "")) as number,
       }
     : undefined;

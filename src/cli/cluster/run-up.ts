@@ -6,6 +6,7 @@ import { stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
 import { ensureUsable } from "../../cluster/local/usable-state-dir.js";
 import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
+import { forgetDownHosts, readDownHosts } from "../../cluster/snapshot/saved-hosts.js";
 import { Bursts } from "../../runtime/bursts.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
@@ -118,6 +119,7 @@ async function upOnce(
   if (interrupt.aborted) {
     return ExitCode.ok;
   }
+  const downHosts = await readDownHosts(directory, new NodeFiles());
   const lines = new StatusLines(terminal, nodeTimers());
   const toStarter = new Bursts(nodeTimers(), STARTER_EVERY, (statuses: readonly ComponentStatus[]) => {
     // The starter shows only the last status of each component.
@@ -129,8 +131,8 @@ async function upOnce(
   const hosts: UpHosts = new UpHosts({
     pid: process.pid,
     onDown: () => down.abort(),
-    onRestore: async (name) => {
-      restore = await stateToRestore(name, directory);
+    onRestore: async (name, startHosts) => {
+      restore = await stateToRestore(name, directory, startHosts);
     },
     kept,
     supervisor: () => supervisor,
@@ -141,6 +143,7 @@ async function upOnce(
   const supervisor: Supervisor = new Supervisor({
     ...upChildren(options, directory, settings, availableParallelism()),
     directory,
+    down: downHosts,
     programs: { cluster: programPath("compute-cluster"), agent: programPath("compute-agent") },
     onStatus: (status) => {
       lines.update(status);
@@ -172,7 +175,8 @@ async function upOnce(
     // What the file leaves out goes, as was agreed to.
     const remove = options.named === undefined ? options.remove : true;
     const place = { kept, directory, remove };
-    const texts = await leaveOut(hosts.idle, [...settings.keys()], place).catch((error: unknown) => [String(error)]);
+    const started = [...settings.keys()].filter((host) => !downHosts.has(host));
+    const texts = await leaveOut(hosts.idle, started, place).catch((error: unknown) => [String(error)]);
     if (texts.length > 0) {
       lines.pause();
       terminal.print(texts.join("\n"));
@@ -184,7 +188,22 @@ async function upOnce(
       return;
     }
     toStarter.flush();
-    const place = { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt, ended: over.signal };
+    // No host has use for a process any more that rests since the state before.
+    await children.end();
+    await forgetDownHosts(directory, new NodeFiles());
+    const place = {
+      supervisor,
+      url,
+      kept,
+      settings,
+      directory,
+      lines,
+      terminal,
+      warn,
+      interrupt,
+      ended: over.signal,
+      downHosts,
+    };
     await tellStarted({ options, scenario, described, isRestored }, place);
     leaveStarter();
   });

@@ -22,8 +22,11 @@ export interface UpHostsOptions {
   readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
   /** Called when a person has started a host. */
   readonly onStarted: (host: string) => Promise<void>;
-  /** Called before an operator's command to put a saved state in place is answered; null: that after the start. @throws {Error} it cannot */
-  readonly onRestore: (snapshot: string | null) => Promise<void>;
+  /**
+   * Called before an operator's command to put a saved state in place is answered; null: that after the start.
+   * @param startHosts also hosts that were down in that state @throws {Error} it cannot
+   */
+  readonly onRestore: (snapshot: string | null, startHosts: boolean) => Promise<void>;
   /** Called once an operator's command to stop everything, or to start it again, is answered. */
   readonly onDown: () => void;
 }
@@ -72,7 +75,7 @@ export class UpHosts {
     return kept.hosts.filter((host) => host !== CONTROL_PLANE && !served.has(host));
   }
 
-  async #carryOut({ command, subject }: HostCommand): Promise<unknown> {
+  async #carryOut({ command, subject, startHosts }: HostCommand): Promise<unknown> {
     switch (command) {
       case "list":
         return this.#list();
@@ -83,7 +86,7 @@ export class UpHosts {
       case "forget":
         return this.#forget(subject);
       case "restore":
-        return this.#restore(subject);
+        return this.#restore(subject, startHosts === true);
       case "down":
         return this.#options.pid;
       case "start":
@@ -169,11 +172,11 @@ export class UpHosts {
   }
 
   /** @throws {Error} everything is being stopped */
-  async #restore(snapshot: string): Promise<number> {
+  async #restore(snapshot: string, startHosts: boolean): Promise<number> {
     if (this.#supervisor.isStopping) {
       throw new Error("compute-cluster up is stopping; start it again, and restore then");
     }
-    await this.#options.onRestore(snapshot === "" ? null : snapshot);
+    await this.#options.onRestore(snapshot === "" ? null : snapshot, startHosts);
     return this.#options.pid;
   }
 

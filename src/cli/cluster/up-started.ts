@@ -1,5 +1,7 @@
 import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
 import type { Supervisor } from "../../cluster/local/supervisor.js";
+import type { DownHosts } from "../../cluster/snapshot/saved-hosts.js";
+import type { HostProcess } from "../../conductor/methods/hosts.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { quietLogger } from "../ui/quiet-logger.js";
@@ -40,12 +42,14 @@ interface StartedPlace {
   readonly interrupt: AbortSignal;
   /** Aborted once everything is being stopped. */
   readonly ended: AbortSignal;
+  /** Hosts that were left down, since the restored state has them so. */
+  readonly downHosts: DownHosts;
 }
 
 /** Once all serve that could be started: waits until servers can be scheduled to them, plays the scenario, saves the state for `reset`, and says how to go on. */
 export async function tellStarted(
   { options, scenario, described, isRestored }: Started,
-  { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt, ended }: StartedPlace,
+  { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt, ended, downHosts }: StartedPlace,
 ): Promise<void> {
   const tellStep = (say: string): void => {
     terminal.print(`- ${say}`);
@@ -59,7 +63,12 @@ export async function tellStarted(
   if (ended.aborted) {
     return;
   }
+  const isLeftDown = ({ host, state }: HostProcess) => downHosts.get(host) === state;
+  const leftDown = supervisor.hosts.filter(isLeftDown);
   const missing = supervisor.hosts.flatMap((found) => {
+    if (isLeftDown(found)) {
+      return [];
+    }
     const reason = silent.has(found.host) ? noHeartbeatText(found.host) : found.reason;
     return found.state === "serving" && !silent.has(found.host) ? [] : [{ ...found, reason }];
   });
@@ -78,11 +87,11 @@ export async function tellStarted(
       : await playNamed(scenario, options.stateDir, { onStep: tellStep, signal: interrupt });
   if (!isRestored) {
     // What reset goes back to is the state that was asked for.
-    await saveStart(supervisor.hosts, directory);
+    await saveStart(directory);
   }
   const where = placeText(options.stateDir);
   const attached = !process.connected;
-  const started = welcome({ url, outside, where, attached, directory, here, another, missing }, terminal);
+  const started = welcome({ url, outside, where, attached, directory, here, another, missing, leftDown }, terminal);
   const text = played === undefined ? started : `${started}\n\n${played.text}`;
   terminal.print(text);
   if (described !== undefined) {

@@ -1,4 +1,5 @@
 import { quoted } from "../../cluster/identity/openrc.js";
+import { hostsInShort } from "../../cluster/local/host-summary.js";
 import type { StateDir } from "../../cluster/local/state-dir.js";
 import type { HostProcess } from "../../conductor/methods/hosts.js";
 import { wrapWords } from "../ui/table.js";
@@ -19,6 +20,8 @@ export interface Welcome {
   readonly another: readonly string[] | undefined;
   /** Hosts that do not serve, with why. */
   readonly missing: readonly HostProcess[];
+  /** Hosts that were not started, since the restored state has them down. */
+  readonly leftDown: readonly HostProcess[];
 }
 
 /** Hosts that are named with why they do not serve. */
@@ -26,7 +29,7 @@ const NAMED = 10;
 
 /** What `up` prints once everything that comes up is up. */
 export function welcome(
-  { url, outside, where, attached, directory, here, another, missing }: Welcome,
+  { url, outside, where, attached, directory, here, another, missing, leftDown }: Welcome,
   terminal: Terminal,
 ): string {
   const { bold, red } = terminal.colors;
@@ -50,6 +53,7 @@ export function welcome(
     ...(outside === undefined ? [] : [`Other machines: ${outside}; they join by  npx compute-cluster join${where}`]),
     `In a browser:   ${url}/ by  npx compute-cluster open${where}`,
     `What is where:  npx compute-cluster status${where}`,
+    ...(leftDown.length === 0 ? [] : [leftDownText(leftDown, where)]),
     ...(missing.length === 0 ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),
     ...missing
       .slice(0, NAMED)
@@ -57,4 +61,9 @@ export function welcome(
     ...(missing.length > NAMED ? [red(`and ${missing.length - NAMED} more: compute-cluster host list${where}`)] : []),
     attached ? "Ctrl-C stops all of it." : `To stop it:     npx compute-cluster down${where}`,
   ].join("\n");
+}
+
+function leftDownText(hosts: readonly HostProcess[], where: string): string {
+  const names = hostsInShort(hosts.map(({ host }) => host));
+  return `Left down, as in the restored state: ${names}; they start by  npx compute-cluster host start HOST...${where}`;
 }

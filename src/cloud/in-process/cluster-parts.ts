@@ -3,7 +3,9 @@ import { outsideDoor } from "../../cli/cluster/listen.js";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.js";
 import { conductorUrl, type StateDir } from "../../cluster/local/state-dir.js";
 import type { RequestListener } from "../../cluster/request-log/watched-requests.js";
+import { type DownHosts, forgetDownHosts, readDownHosts } from "../../cluster/snapshot/saved-hosts.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeKeys } from "../../runtime/node/node-keys.js";
 import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
 import { type AgentPlace, LocalAgents } from "./local-agents.js";
@@ -73,13 +75,16 @@ export class ClusterParts {
       };
       this.#agents = await Promise.all(what.agents.map((plan) => LocalAgents.load(plan, place)));
     }
-    if (!what.inOrder) {
-      await Promise.all(this.#agents.map(startAll));
-      return;
+    const files = new NodeFiles();
+    const down = await readDownHosts(directory, files);
+    if (what.inOrder) {
+      for (const agents of this.#agents) {
+        await startAll(agents, down);
+      }
+    } else {
+      await Promise.all(this.#agents.map((agents) => startAll(agents, down)));
     }
-    for (const agents of this.#agents) {
-      await startAll(agents);
-    }
+    await forgetDownHosts(directory, files);
   }
 
   /** As `kill -9` of all of it. */
@@ -123,8 +128,12 @@ export class ClusterParts {
   }
 }
 
-async function startAll(agents: LocalAgents): Promise<void> {
-  await agents.start(agents.hosts);
+/** Starts the hosts but those that the restored state has down. */
+async function startAll(agents: LocalAgents, down: DownHosts): Promise<void> {
+  for (const host of agents.hosts) {
+    agents.leaveDown(host, down.get(host));
+  }
+  await agents.start(agents.hosts.filter((host) => !down.has(host)));
   for (const host of agents.hosts) {
     refuseFailed(agents, host);
   }

@@ -6,13 +6,22 @@ import { isAtRest, reportAll } from "../../cluster/at-rest.js";
 import { tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
 import { clientEnvironment, type StateDir } from "../../cluster/local/state-dir.js";
 import { finishInterruptedRestore, restoreSnapshot } from "../../cluster/snapshot/restore.js";
-import type { Snapshot } from "../../cluster/snapshot/snapshot-file.js";
+import { savedHosts } from "../../cluster/snapshot/saved-hosts.js";
+import type { Snapshot, SnapshotFacts } from "../../cluster/snapshot/snapshot-file.js";
 import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../cluster/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-range.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
-import type { AuditFinding, Cluster, Faults, HostControl, SeenRequest, StartClusterOptions } from "../cluster.js";
+import type {
+  AuditFinding,
+  Cluster,
+  Faults,
+  HostControl,
+  RestoreStateOptions,
+  SeenRequest,
+  StartClusterOptions,
+} from "../cluster.js";
 import { clusterFaults } from "../faults.js";
 import { loggerTo } from "../logs.js";
 import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "../looks.js";
@@ -155,12 +164,12 @@ export class InProcessCluster implements Cluster {
     await this.#world.activity.atRest(() => this.#snapshots.save(name, facts, { onDisk: !this.#isTemporary }));
   }
 
-  restore(name: string): Promise<void> {
-    return this.#swap(() => this.#snapshots.read(name));
+  restore(name: string, options: RestoreStateOptions = {}): Promise<void> {
+    return this.#swap(() => this.#snapshots.read(name), options);
   }
 
-  reset(): Promise<void> {
-    return this.#swap(() => this.#snapshots.read(null));
+  reset(options: RestoreStateOptions = {}): Promise<void> {
+    return this.#swap(() => this.#snapshots.read(null), options);
   }
 
   stop(): Promise<void> {
@@ -188,7 +197,7 @@ export class InProcessCluster implements Cluster {
   }
 
   /** Puts another state in the place of this one. What is under way dies with it; whoever has a token keeps it. */
-  async #swap(read: () => Snapshot): Promise<void> {
+  async #swap(read: () => Snapshot, { startHosts = false }: RestoreStateOptions): Promise<void> {
     const swap = async (): Promise<void> => {
       const parts = this.#running;
       const snapshot = read();
@@ -198,7 +207,8 @@ export class InProcessCluster implements Cluster {
       const port = Number(new URL(parts.controlPlane.url).port);
       const tokens = tokensOf(parts.controlPlane.store.database);
       await parts.kill();
-      restoreSnapshot(this.stateDir, snapshot, { now: this.now, onDisk: !this.#isTemporary });
+      const options = { now: this.now, onDisk: !this.#isTemporary, startHosts };
+      restoreSnapshot(this.stateDir, snapshot, options);
       const started = parts.start({ port, ready: ({ store }) => tokens.putInto(store.database) });
       await this.#time.through(started.then(() => this.#untilReady(this.hostNames)));
     };
@@ -218,8 +228,20 @@ export class InProcessCluster implements Cluster {
     }
   }
 
-  #facts() {
-    return snapshotFacts(this.#directory, this.#looker);
+  async #facts(): Promise<SnapshotFacts> {
+    const facts = await snapshotFacts(this.#directory, this.#looker);
+    const forcedDown = new Set(
+      this.#running.controlPlane.store.services.states("nova-compute").flatMap((service) => {
+        return service.forcedDown ? [service.host] : [];
+      }),
+    );
+    const hosts = this.#running.agents.flatMap((agents) =>
+      agents.hosts.map((host) => {
+        const { state } = agents.state(host);
+        return { host, state, pid: null, process: "own", service: { forcedDown: forcedDown.has(host) } };
+      }),
+    );
+    return { ...facts, hosts: savedHosts(hosts, new Map()) };
   }
 
   /** @throws {Error} it does not run */

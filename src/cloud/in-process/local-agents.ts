@@ -9,6 +9,7 @@ import { parsedOptions } from "../../cli/ui/parsed-options.js";
 import { version } from "../../cli/ui/version.js";
 import type { AgentPlan } from "../../cluster/local/agent-process.js";
 import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { DownState } from "../../cluster/snapshot/saved-hosts.js";
 import { connectToConductor } from "../../conductor/connect-to-conductor.js";
 import type { ControlledHost, HostAction } from "../../conductor/methods/session.js";
 import type { ConductorConnection } from "../../conductor/port.js";
@@ -77,8 +78,18 @@ export class LocalAgents {
     return this.#states.get(host) ?? { state: "stopped", detail: "" };
   }
 
+  /** Says how a host is that is not started with the others; undefined: it is. */
+  leaveDown(host: string, state: DownState | undefined): void {
+    if (state !== undefined) {
+      this.#states.set(host, { state, detail: "" });
+    }
+  }
+
   /** Resolves when each of them serves or has ended. */
   async start(hosts: readonly string[]): Promise<void> {
+    if (hosts.length === 0) {
+      return;
+    }
     if (this.#isSingle && !this.#isAlive) {
       // A process ends with its only host.
       await this.killAll();

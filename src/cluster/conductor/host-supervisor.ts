@@ -17,7 +17,7 @@ export interface HostSupervisor {
   stop(): Promise<number>;
   /**
    * Has everything start again with a saved state, soon after the answer, which is the supervisor's pid. Null: the state after its
-   * start. @throws {Error} that cannot be restored
+   * start. @param startHosts also hosts that were down in that state @throws {Error} that cannot be restored
    */
-  restore(snapshot: string | null): Promise<number>;
+  restore(snapshot: string | null, startHosts: boolean): Promise<number>;
 }

@@ -2,6 +2,7 @@ import type { AgentState, HostProcess } from "../../conductor/methods/hosts.js";
 import type { HostAction } from "../../conductor/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { CancelTimer } from "../../runtime/timers.js";
+import type { DownHosts } from "../snapshot/saved-hosts.js";
 import { Component, type ComponentDoors, type ComponentState, type ComponentStatus } from "./component.js";
 import { PoolHosts } from "./pool-hosts.js";
 import { type AddHosts, type HostChange, isHostStatesReport, OVER_THE_LINK } from "./reports.js";
@@ -38,10 +39,12 @@ export class AgentProcess {
   readonly #elsewhere = new Map<string, number>();
   /** What cancels the next starts of hosts of the pool that have failed. */
   readonly #restarts = new Set<CancelTimer>();
+  readonly #down: DownHosts;
 
+  /** @param place `down`: hosts that are not started with the others */
   constructor(
     plan: AgentPlan,
-    place: { readonly directory: StateDir; readonly module: string },
+    place: { readonly directory: StateDir; readonly module: string; readonly down?: DownHosts },
     doors: ComponentDoors,
     listener: AgentListener,
   ) {
@@ -50,9 +53,13 @@ export class AgentProcess {
     this.#doors = doors;
     this.#listener = listener;
     this.#logFile = place.directory.log(plan.name);
+    this.#down = place.down ?? new Map();
     const since = doors.clock.now();
     for (const host of this.isPool ? plan.hosts : []) {
-      this.#pool.put(host, { state: "starting", detail: "", exitCode: null, since, times: 0 });
+      const down = this.#down.get(host);
+      const start =
+        down === undefined ? { state: "starting" as const, detail: "" } : { state: down, detail: LEFT_DOWN };
+      this.#pool.put(host, { ...start, exitCode: null, since, times: 0 });
     }
     this.#component = new Component(
       {
@@ -98,8 +105,15 @@ export class AgentProcess {
     return this.status.state === "ready" && (!this.isPool || this.#pool.count("serving") === this.#pool.size);
   }
 
+  /** Starts its hosts but those that are left down; no process where these are all. */
   start(): void {
-    this.#component.start();
+    const [first = "", ...others] = this.plan.hosts;
+    const down = others.every((host) => this.#down.has(host)) ? this.#down.get(first) : undefined;
+    if (down === undefined) {
+      this.#component.start();
+    } else {
+      this.#component.leaveDown(this.isPool ? "stopped" : down, LEFT_DOWN);
+    }
   }
 
   async stop(grace: number): Promise<void> {
@@ -311,6 +325,9 @@ export class AgentProcess {
     return this.#pool.count("serving", "restarting") > 0 ? "ready" : "stopped";
   }
 }
+
+/** Why a host is down that a start has left so. */
+const LEFT_DOWN = "as in the restored state";
 
 /** Hosts in these states are served by the process, or are to be once it runs. */
 const LIVE = ["starting", "waiting", "serving", "restarting"] as const;

@@ -124,6 +124,11 @@ export class Component {
     void child.exited.then((exit) => this.#ended(child, exit));
   }
 
+  /** Says that it is not started, and why. It can be started later. */
+  leaveDown(state: "stopped" | "killed", why: string): void {
+    this.#set(state, why);
+  }
+
   /** Starts it as at the first time, once a process of it that is about to end has ended; nothing when it runs. */
   async startAgain(): Promise<void> {
     while (this.#isToEnd && this.#child !== undefined) {

@@ -110,6 +110,8 @@ export interface HostCommand {
   readonly command: "list" | "find" | "start" | "stop" | "kill" | "add" | "forget" | "restore" | "down";
   /** What it is about: a host; for `add` the name of an addition; for `restore` a snapshot, "" for the state after the start; for `list` and `down` nothing. */
   readonly subject: string;
+  /** Of `restore`: hosts are started, too, that were down when the state was saved. */
+  readonly startHosts?: true;
 }
 
 export function isHostCommand(message: unknown): message is HostCommand {

@@ -1,5 +1,6 @@
 import type { HostProcess } from "../../conductor/methods/hosts.js";
 import type { HostAction } from "../../conductor/methods/session.js";
+import type { DownHosts } from "../snapshot/saved-hosts.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
 import { Component, type ComponentDoors, type ComponentStatus } from "./component.js";
 import { isComponentReport, isHoldersReport, OVER_THE_LINK } from "./reports.js";
@@ -11,6 +12,8 @@ export interface SupervisorOptions extends ComponentDoors {
   readonly agents: readonly AgentPlan[];
   /** One agent after the other has to be ready: a service may not be older than all that are there (spec 1.2). */
   readonly inOrder?: boolean;
+  /** Hosts that are not started with the others, since the state that is restored has them down. */
+  readonly down?: DownHosts;
   /** Modules of the two programs, absolute paths. */
   readonly programs: { readonly cluster: string; readonly agent: string };
   readonly controlPlaneArgs: readonly string[];
@@ -48,7 +51,7 @@ export class Supervisor {
       { children, timers, clock },
       { changed: (status) => this.#changed(status), told: (message) => this.#told(message) },
     );
-    this.#agents = options.agents.map((plan) => this.#agentOf(plan));
+    this.#agents = options.agents.map((plan) => this.#agentOf(plan, options.down));
   }
 
   get statuses(): readonly ComponentStatus[] {
@@ -177,9 +180,9 @@ export class Supervisor {
     return this.#controlPlane.status;
   }
 
-  #agentOf(plan: AgentPlan): AgentProcess {
+  #agentOf(plan: AgentPlan, down: DownHosts = new Map()): AgentProcess {
     const { directory, programs, children, timers, clock } = this.#options;
-    const place = { directory, module: programs.agent };
+    const place = { directory, module: programs.agent, down };
     const agent: AgentProcess = new AgentProcess(
       plan,
       place,

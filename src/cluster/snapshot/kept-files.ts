@@ -8,6 +8,8 @@ export const JOURNAL = `${DATABASE}-wal`;
 export const SNAPSHOTS = "snapshots";
 /** Where restores leave what they have taken away for those that come after them: among the snapshots, which no snapshot has. */
 export const SPARE = `${SNAPSHOTS}/.spare`;
+/** Where a restore says which hosts the next start leaves down. Snapshots have that in their own list. */
+export const DOWN_HOSTS = "down-hosts.json";
 /** Where a restore that is under way keeps what it will put in place. */
 export const RESTORE = "restore-under-way";
 
@@ -16,6 +18,7 @@ export const RESTORE = "restore-under-way";
  * token is what agents elsewhere have been given.
  */
 const NOT_KEPT = new Set([
+  DOWN_HOSTS,
   RESTORE,
   SNAPSHOTS,
   "additions",

@@ -18,7 +18,8 @@ import { SpareEntries } from "../../runtime/node/spare-entries.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";
-import { DATABASE, JOURNAL, keptFiles, RESTORE, SPARE } from "./kept-files.js";
+import { DATABASE, DOWN_HOSTS, JOURNAL, keptFiles, RESTORE, SPARE } from "./kept-files.js";
+import { type DownHosts, downHosts, downHostsFile } from "./saved-hosts.js";
 import { extentsIn, type SavedEntry, type Snapshot, type SnapshotFacts, storedParts } from "./snapshot-file.js";
 
 /** What is to be done to the state directory, in this order. Each part of it may be done again. */
@@ -43,6 +44,8 @@ export interface RestoreOptions {
   readonly now: number;
   /** The restored state outlives a loss of power. Default true. */
   readonly onDisk?: boolean;
+  /** The next start starts all hosts; default: it leaves those down that were when the snapshot was saved. */
+  readonly startHosts?: boolean;
 }
 
 /**
@@ -50,11 +53,17 @@ export interface RestoreOptions {
  * snapshot has, once {@link finishRestore} was called. The heartbeats of its services are as old as they were when it was saved: a
  * service that was up then is up again.
  */
-export function restoreSnapshot(root: string, snapshot: Snapshot, { now, onDisk = true }: RestoreOptions): void {
+export function restoreSnapshot(root: string, snapshot: Snapshot, options: RestoreOptions): void {
+  const { now, onDisk = true, startHosts = false } = options;
   finishRestore(root);
   const folder = join(root, RESTORE);
   makeFolder(folder, 0o700);
-  const plan = prepare(root, folder, snapshot, { spare: new SpareEntries(join(root, SPARE)), now, onDisk });
+  const plan = prepare(root, folder, snapshot, {
+    spare: new SpareEntries(join(root, SPARE)),
+    now,
+    onDisk,
+    down: startHosts ? new Map() : downHosts(snapshot.facts.hosts),
+  });
   writeWhole(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))], onDisk);
   finishRestore(root);
 }
@@ -117,7 +126,17 @@ function prepare(
   root: string,
   folder: string,
   snapshot: Snapshot,
-  { spare, now, onDisk }: { readonly spare: SpareEntries; readonly now: number; readonly onDisk: boolean },
+  {
+    spare,
+    now,
+    onDisk,
+    down,
+  }: {
+    readonly spare: SpareEntries;
+    readonly now: number;
+    readonly onDisk: boolean;
+    readonly down: DownHosts;
+  },
 ): Plan {
   const before = new Map(keptFiles(root).map((entry) => [entry.path, entry]));
   const wanted = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
@@ -136,6 +155,10 @@ function prepare(
     changeDatabase(join(folder, DATABASE), snapshot.facts, { now, onDisk });
   }
   // What was in the journal is in the database by now.
+  if (down.size > 0) {
+    writeWhole(join(folder, DOWN_HOSTS), 0o600, [Buffer.from(downHostsFile(down))], onDisk);
+    put.push({ name: DOWN_HOSTS, path: DOWN_HOSTS });
+  }
   const staged = put.filter(({ name }) => sizeOf(join(folder, name)) !== undefined);
   const remove = [...before.values()].filter(({ path, bytes }) => {
     const entry = wanted.get(path);
@@ -145,8 +168,8 @@ function prepare(
   return {
     remove: [
       ...remove.map(({ path, bytes }) => ({ path, kind: bytes === null ? ("folder" as const) : ("file" as const) })),
-      // They belong to the database that goes.
-      ...[`${DATABASE}-shm`, JOURNAL]
+      // They belong to the state that goes.
+      ...[`${DATABASE}-shm`, JOURNAL, DOWN_HOSTS]
         .filter((path) => !isPut.has(path))
         .map((path) => ({ path, kind: "file" as const })),
     ],
@@ -214,7 +237,7 @@ function rewritten(root: string, snapshot: Snapshot, entry: SavedEntry): Buffer 
 function changeDatabase(
   path: string,
   { savedAt, isImported }: SnapshotFacts,
-  { now, onDisk }: Required<RestoreOptions>,
+  { now, onDisk }: { readonly now: number; readonly onDisk: boolean },
 ): void {
   const database = new DatabaseFile(path, onDisk ? [] : ["PRAGMA synchronous = OFF"]);
   try {

@@ -10,6 +10,7 @@ import {
   writeWhole,
 } from "../../runtime/node/file-tree.js";
 import { keptFiles } from "./kept-files.js";
+import { isSavedHosts, type SavedHosts } from "./saved-hosts.js";
 import { SnapshotRefused } from "./snapshot-error.js";
 
 /** The version of files that this program writes, and the newest that it reads. */
@@ -31,6 +32,8 @@ export interface SnapshotFacts {
   readonly root: string;
   /** Driver of each host. */
   readonly drivers: Readonly<Record<string, string>>;
+  /** The hosts of the cluster's own agents; absent: it was saved by an older program, or of a cluster that did not run. */
+  readonly hosts?: SavedHosts;
   /** It came from another cluster. */
   readonly isImported?: boolean;
 }
@@ -232,13 +235,14 @@ function parseHeader(text: string): Header | undefined {
 }
 
 function isFacts(facts: unknown): facts is SnapshotFacts {
-  const { savedAt, program, root, drivers } = (facts ?? {}) as Partial<SnapshotFacts>;
+  const { savedAt, program, root, drivers, hosts } = (facts ?? {}) as Partial<SnapshotFacts>;
   return (
     typeof savedAt === "number" &&
     typeof program === "string" &&
     typeof root === "string" &&
     typeof drivers === "object" &&
-    drivers !== null
+    drivers !== null &&
+    (hosts === undefined || isSavedHosts(hosts))
   );
 }
 

@@ -4,6 +4,7 @@ import { sizeOf } from "../../runtime/node/file-tree.js";
 import { isClusterName } from "../local/known-clusters.js";
 import type { StateDir } from "../local/state-dir.js";
 import { SNAPSHOTS } from "./kept-files.js";
+import type { SavedHosts } from "./saved-hosts.js";
 import { SnapshotRefused } from "./snapshot-error.js";
 import {
   copySnapshot,
@@ -25,6 +26,8 @@ export interface ListedSnapshot {
   readonly savedAt: number;
   readonly bytes: number;
   readonly hosts: number;
+  /** Undefined: it does not say. */
+  readonly states: SavedHosts | undefined;
 }
 
 /** The snapshots of a cluster, in its state directory. */
@@ -73,7 +76,8 @@ export class Snapshots {
       .flatMap((name) => {
         try {
           const { facts, bytes } = readSnapshot(this.#file(name));
-          return [{ name, savedAt: facts.savedAt, bytes, hosts: Object.keys(facts.drivers).length }];
+          const hosts = Object.keys(facts.drivers).length;
+          return [{ name, savedAt: facts.savedAt, bytes, hosts, states: facts.hosts }];
         } catch (error) {
           unreadable(name, error instanceof Error ? error.message : String(error));
           return [];

@@ -13,10 +13,10 @@ export const CLUSTER_METHODS = {
   /**
    * Has everything that `compute-cluster up` has started end as by `kill -9`, puts a saved state in its place, and starts it again; it is
    * answered before, with the pid of `up`. What is asked of `up` after that answer is answered by what comes up then. Null: the state
-   * after its start.
+   * after its start. `startHosts`: hosts are started, too, that were down when the state was saved.
    * @throws ConductorError there is no such snapshot, or no `up` has started this control plane.
    */
-  restore_cluster: waits({ snapshot: nullable(name) }, trusted<{ readonly pid: number }>()),
+  restore_cluster: waits({ snapshot: nullable(name), startHosts: optional(flag) }, trusted<{ readonly pid: number }>()),
   /** What is still being done, as far as the state of record knows it. */
   cluster_work: waits({}, trusted<ClusterWork>()),
   /** What clients have asked of the services, and operators have done to hosts, since the last time; kept while somebody asks. */

@@ -64,7 +64,8 @@ export const CONDUCTOR_PATH = "/conductor";
 
 /**
  * Version of this protocol, which a new method for agents to ask raises: an agent that asks it would not be understood by an older
- * conductor, and is refused by it. 2 has `hosts_report_state`, 3 has `hosts_to_report`.
+ * conductor, and is refused by it. 2 has `hosts_report_state`, 3 has
+ * `hosts_to_report`, and `startHosts` of `restore_cluster`.
  */
 export const PROTOCOL_VERSION = 3;
 

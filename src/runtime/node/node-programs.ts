@@ -83,7 +83,8 @@ export class NodePrograms implements Programs {
       return undefined;
     }
     this.#boot ??= readIfThere("/proc/sys/kernel/random/boot_id").then((id) => id?.trim() ?? "unknown-boot");
-    return { pid, started: `${await this.#boot}:${ticks}`, argv: command.replace(/\0$/, "").split("\0") };
+    const argv = command.replace(/\0$/, "").split("\0");
+    return { pid, started: `${await this.#boot}:${ticks}`, argv, ...(state === "T" ? { suspended: true } : {}) };
   }
 
   async signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean> {

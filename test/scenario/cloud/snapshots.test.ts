@@ -51,6 +51,44 @@ describe("a cluster whose state is put back", () => {
     });
   });
 
+  it("has hosts killed, stopped and forced down again that were when it was saved, and starts them where that is asked for", async () => {
+    await withCluster({ hosts: 3 }, async (cloud, client) => {
+      const states = () =>
+        Promise.all(["devstack1", "devstack2", "devstack3"].map((host) => cloud.hosts(host).state()));
+      await client.changeService("devstack3", { forced_down: true });
+      await cloud.hosts("devstack1").kill();
+      await cloud.hosts("devstack2").stop();
+      await cloud.snapshot("broken");
+      await cloud.hosts().start();
+      await client.changeService("devstack3", { forced_down: false });
+      await cloud.restore("broken");
+      expect(await states()).toEqual(["killed", "stopped", "serving"]);
+      expect((await client.services()).devstack3).toBe("down");
+      await cloud.hosts("devstack1").start();
+      expect(await states()).toEqual(["serving", "stopped", "serving"]);
+      await cloud.restore("broken", { startHosts: true });
+      expect(await states()).toEqual(["serving", "serving", "serving"]);
+      await cloud.hosts("devstack2").kill();
+      await cloud.reset();
+      expect(await states()).toEqual(["serving", "serving", "serving"]);
+    });
+  });
+
+  it("leaves the hosts of a pool down one by one", async () => {
+    await withCluster({ hosts: 9 }, async (cloud) => {
+      await cloud.hosts("devstack[2-3]").kill();
+      await cloud.snapshot("broken");
+      await cloud.hosts().start();
+      await cloud.restore("broken");
+      const states = await Promise.all(cloud.hostNames.map((host) => cloud.hosts(host).state()));
+      expect(states.map((state, at) => `${at + 1} ${state}`).filter((text) => !text.endsWith("serving"))).toEqual([
+        "2 killed",
+        "3 killed",
+      ]);
+      await cloud.hosts("devstack[2-3]").start();
+    });
+  });
+
   it("keeps its snapshots in a state directory that it was given", async () => {
     const stateDir = await mkdtemp(join(tmpdir(), "cloud-"));
     try {

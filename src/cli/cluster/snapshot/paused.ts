@@ -1,6 +1,6 @@
 import type { StateDir } from "../../../cluster/local/state-dir.js";
 import { SnapshotRefused } from "../../../cluster/snapshot/snapshot-error.js";
-import type { ProcessIdentity } from "../../../runtime/programs.js";
+import type { SeenProcess } from "../../../runtime/programs.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 
 /** Milliseconds that a cluster may stand: far less than a lease lives. */
@@ -14,22 +14,24 @@ const STANDS = 5;
  * Does something while processes stand, and lets them go on. Who dies meanwhile leaves them standing for no longer than a second:
  * another program lets them go on then, and ends with this.
  * @param pids agents first: what they have not said yet nobody may have heard
- * @param work is given what it calls now and then, and at its end @throws {SnapshotRefused} it took too long
+ * A process that is suspended already stays so.
+ * @param work is given what it calls now and then, and at its end, and the processes that there are, by pid @throws {SnapshotRefused} it took too long
  */
 export async function whilePaused(
   pids: readonly number[],
   place: { readonly directory: StateDir; readonly runtime: Pick<Runtime, "programs" | "clock" | "timers"> },
-  work: (check: () => void) => void,
+  work: (check: () => void, found: ReadonlyMap<number, SeenProcess>) => void,
 ): Promise<void> {
   const { runtime, directory } = place;
   const { programs, clock, timers } = runtime;
-  const processes: ProcessIdentity[] = [];
+  const found = new Map<number, SeenProcess>();
   for (const pid of new Set(pids)) {
     const seen = await programs.look(pid);
     if (seen !== undefined) {
-      processes.push(seen);
+      found.set(pid, seen);
     }
   }
+  const processes = [...found.values()].filter(({ suspended }) => suspended !== true);
   const all = processes.map(({ pid }) => pid);
   const script = `sleep ${MOST / 1000}; kill -CONT ${all.join(" ")}`;
   const other =
@@ -52,7 +54,7 @@ export async function whilePaused(
     if (processes.length > 0) {
       await timers.sleep(STANDS);
     }
-    work(refuseLate);
+    work(refuseLate, found);
   } finally {
     for (const process of processes.toReversed()) {
       await programs.signal(process, "SIGCONT");

@@ -3,28 +3,30 @@ import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { clusterState } from "../cluster-state.js";
 import { placeText } from "../place.js";
-import { restoreRunning } from "./restore-running.js";
-import { run, tellRestored } from "./snapshot-command.js";
+import { type RestoreFlags, restoreAndTell, run, START_HOSTS, tellDown } from "./snapshot-command.js";
 import { putInPlace } from "./up-restore.js";
 
 export function resetCommand(): Command {
   return new Command("reset")
     .summary("go back to the state after `up`: its hosts, and no servers but those that there were then")
     .description(
-      "Puts the state in place that there was when `up` had started everything: what was made, added and broken since is gone. A " +
-        "cluster that runs starts again with it, at the same address.",
+      "Puts the state in place that there was when `up` had started everything: what was made, added and broken since is gone. Hosts that " +
+        "were killed or stopped then are down again. A cluster that runs starts again with it, at the same address.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--yes", "also while agents run that the cluster has not started")
-    .action(({ stateDir: given, yes }: { readonly stateDir: string; readonly yes?: true }) =>
-      run(given, async ({ directory, runtime, snapshots, terminal }) => {
+    .option("--start-hosts", START_HOSTS)
+    .action(({ stateDir: given, yes, startHosts }: { readonly stateDir: string } & RestoreFlags) =>
+      run(given, async (place) => {
+        const { directory, runtime, snapshots, terminal } = place;
         const snapshot = snapshots.read(null);
+        const flags = { yes: yes === true, startHosts: startHosts === true };
         if ((await clusterState(directory.root, runtime)).state === "running") {
-          const missing = await restoreRunning(null, { directory, runtime, terminal, yes: yes === true });
-          return tellRestored("the state after the start", missing, terminal);
+          return restoreAndTell({ snapshot, name: null, what: "the state after the start" }, place, flags);
         }
-        await putInPlace({ snapshot, directory });
+        await putInPlace({ snapshot, directory, startHosts: flags.startHosts });
         terminal.print(`reset; "compute-cluster up${placeText(given)}" goes on from there`);
+        tellDown(snapshot, place, flags.startHosts);
         return ExitCode.ok;
       }),
     );

@@ -1,5 +1,7 @@
 import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
+import { type DownHosts, type DownState, downHosts } from "../../../cluster/snapshot/saved-hosts.js";
 import { SnapshotRefused } from "../../../cluster/snapshot/snapshot-error.js";
+import type { SnapshotFacts } from "../../../cluster/snapshot/snapshot-file.js";
 import type { HostProcess } from "../../../conductor/methods/hosts.js";
 import type { HostSession } from "../../../conductor/port.js";
 import { foldHosts } from "../../../records/host-range.js";
@@ -25,16 +27,22 @@ interface RestorePlace {
   readonly runtime: Runtime;
   /** Null: nobody reads what is said of the wait. */
   readonly terminal: Pick<Terminal, "complain"> | null;
+  /** What the snapshot says. */
+  readonly facts: Pick<SnapshotFacts, "hosts">;
+  /** Agents that the cluster did not start are left to find out by themselves. */
+  readonly yes: boolean;
+  /** Hosts are started, too, that were down when the state was saved. */
+  readonly startHosts: boolean;
 }
 
 /**
  * Has a cluster that runs go on from a saved state, and waits until it does.
- * @param name null: the state after its start @param yes agents that it did not start are left to find out by themselves
+ * @param name null: the state after its start
  * @returns hosts that do not serve, with the reasons @throws {SnapshotRefused}
  */
 export async function restoreRunning(
   name: string | null,
-  { directory, runtime, terminal, yes }: RestorePlace & { readonly yes: boolean },
+  { directory, runtime, terminal, facts, yes, startHosts }: RestorePlace,
 ): Promise<readonly string[]> {
   const controlPlane = (await readClusterInfo(runtime.files, directory))?.pid ?? 0;
   const place = { runtime, directory, again: { every: TRY_EVERY, patience: PATIENCE } };
@@ -45,11 +53,15 @@ export async function restoreRunning(
     const over = new AbortController();
     const { signal } = over;
     try {
-      const asked = session.call("restore_cluster", { snapshot: name });
+      const asked = session.call("restore_cluster", {
+        snapshot: name,
+        ...(startHosts ? { startHosts } : {}),
+      });
       const ended = "the cluster was stopped before it had begun to restore; its state is what it was";
       const { pid } = await Promise.race([asked, untilGone(controlPlane, ended, runtime, signal)]);
       const lost = `the cluster has not come back: ${directory.logs} has its logs; compute-cluster up goes on from the restored state`;
-      const ready = untilServed(session, runtime, terminal);
+      const down = startHosts ? new Map<string, DownState>() : downHosts(facts.hosts);
+      const ready = untilServed(session, down, runtime, terminal);
       return await Promise.race([ready, untilGone(pid, lost, runtime, signal)]);
     } finally {
       over.abort();
@@ -59,10 +71,12 @@ export async function restoreRunning(
 
 /**
  * Waits until the cluster's own agents serve, and servers can be scheduled to their hosts. What becomes of other agents was agreed to.
+ * @param down hosts that the restored state has down
  * @returns the hosts for which that is not so, with the reasons
  */
 async function untilServed(
   session: HostSession,
+  down: DownHosts,
   runtime: Runtime,
   terminal: RestorePlace["terminal"],
 ): Promise<readonly string[]> {
@@ -77,7 +91,7 @@ async function untilServed(
       const silent = await untilReadyBySession(serving, session, runtime, terminal);
       return [
         ...rows
-          .filter(({ state }) => MISSED.includes(state))
+          .filter(({ host, state }) => MISSED.includes(state) && down.get(host) !== state)
           .map(({ host, state, reason }) => `${host} ${state}: ${reason}`),
         ...silent.map((host) => `${host}: ${noHeartbeatText(host)}`),
       ];

@@ -2,6 +2,13 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
 import { finishInterruptedRestore } from "../../../cluster/snapshot/restore.js";
+import {
+  downHostsText,
+  readDownHosts,
+  savedDownHosts,
+  savedHostsSummary,
+} from "../../../cluster/snapshot/saved-hosts.js";
+import type { Snapshot } from "../../../cluster/snapshot/snapshot-file.js";
 import type { ListedSnapshot } from "../../../cluster/snapshot/snapshots.js";
 import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../cluster/snapshot/snapshots.js";
 import { ownStore } from "../../../cluster/store/open-store.js";
@@ -12,9 +19,8 @@ import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { clusterState } from "../cluster-state.js";
-import { withOperatorSession } from "../operator-session.js";
 import { placeText } from "../place.js";
-import { saveLive } from "./live-snapshot.js";
+import { saveRunning } from "./live-snapshot.js";
 import { restoreRunning } from "./restore-running.js";
 import { snapshotFacts } from "./snapshot-facts.js";
 import { putInPlace } from "./up-restore.js";
@@ -34,7 +40,7 @@ export function snapshotCommand(): Command {
     .summary("save the whole state of the cluster, and go back to it")
     .description(
       "A snapshot has what control plane, Placement and Identity know, guests and disks of fake-libvirt hypervisors, the agents' " +
-        "identities, Ironic's nodes, and faults. It is one file of mode 0600: it has passwords.",
+        "identities, Ironic's nodes, faults, and which hosts are killed or stopped. It is one file of mode 0600: it has passwords.",
     );
   const add = (name: string, text: string) =>
     command
@@ -46,8 +52,9 @@ export function snapshotCommand(): Command {
   );
   add("restore <name>", "go back to a saved state; a cluster that runs starts again with it, at the same address")
     .option("--yes", "also while agents run that the cluster has not started")
-    .action((name: string, { stateDir: given, yes }: StateDirFlag & { readonly yes?: true }) =>
-      run(given, (place) => restore(name, place, yes === true)),
+    .option("--start-hosts", START_HOSTS)
+    .action((name: string, { stateDir: given, yes, startHosts }: StateDirFlag & RestoreFlags) =>
+      run(given, (place) => restore(name, place, { yes: yes === true, startHosts: startHosts === true })),
     );
   add("list", "the snapshots of the cluster")
     .option("--json", "as JSON")
@@ -84,6 +91,14 @@ export function snapshotCommand(): Command {
   return command;
 }
 
+/** Help of the flag of `restore` and `reset`. */
+export const START_HOSTS = "start hosts, too, that were killed, stopped or suspended when the state was saved";
+
+export interface RestoreFlags {
+  readonly yes?: true;
+  readonly startHosts?: true;
+}
+
 interface StateDirFlag {
   readonly stateDir: string;
 }
@@ -103,12 +118,13 @@ export async function run(given: string, work: (place: SnapshotPlace) => Promise
 
 async function save(name: string, { directory, runtime, snapshots, terminal }: SnapshotPlace): Promise<number> {
   if ((await clusterState(directory.root, runtime)).state === "running") {
-    const hosts = await withOperatorSession("snapshot-save", { runtime, directory }, (session) =>
-      session.call("list_hosts", { host: null }),
-    );
-    await saveLive(name, hosts, { directory, runtime });
+    await saveRunning(name, { directory, runtime });
   } else {
-    const facts = await snapshotFacts(directory, runtime);
+    const down = await readDownHosts(directory, runtime.files);
+    const facts = {
+      ...(await snapshotFacts(directory, runtime)),
+      ...(down.size > 0 && { hosts: savedDownHosts(down) }),
+    };
     refuseForeignDrivers(facts.drivers);
     const release = await ownStore(directory.database, runtime.files);
     try {
@@ -121,31 +137,61 @@ async function save(name: string, { directory, runtime, snapshots, terminal }: S
   return ExitCode.ok;
 }
 
-async function restore(name: string, place: SnapshotPlace, yes: boolean): Promise<number> {
+async function restore(
+  name: string,
+  place: SnapshotPlace,
+  flags: { readonly yes: boolean; readonly startHosts: boolean },
+): Promise<number> {
   const { directory, runtime, snapshots, terminal, given } = place;
   const snapshot = snapshots.read(name);
   if ((await clusterState(directory.root, runtime)).state === "running") {
-    return tellRestored(name, await restoreRunning(name, { directory, runtime, terminal, yes }), terminal);
+    return restoreAndTell({ snapshot, name, what: name }, place, flags);
   }
   refuseOtherDrivers(snapshot, (await snapshotFacts(directory, runtime)).drivers);
-  await putInPlace({ snapshot, directory });
+  await putInPlace({ snapshot, directory, startHosts: flags.startHosts });
   terminal.print(`${name}: restored; "compute-cluster up${placeText(given)}" goes on from there`);
+  tellDown(snapshot, place, flags.startHosts);
   return ExitCode.ok;
 }
 
-/** @param missing hosts that do not serve @returns the exit code */
-export function tellRestored(name: string, missing: readonly string[], terminal: Terminal): number {
-  terminal.print(`${name}: restored`);
+/**
+ * Has the cluster, which runs, go on from a saved state, and says what came of it.
+ * @param saved `name` null: the state after the start; `what`: for a user @returns the exit code
+ */
+export async function restoreAndTell(
+  saved: { readonly snapshot: Snapshot; readonly name: string | null; readonly what: string },
+  place: SnapshotPlace,
+  flags: { readonly yes: boolean; readonly startHosts: boolean },
+): Promise<number> {
+  const { directory, runtime, terminal } = place;
+  const missing = await restoreRunning(saved.name, {
+    directory,
+    runtime,
+    terminal,
+    facts: saved.snapshot.facts,
+    ...flags,
+  });
+  terminal.print(`${saved.what}: restored`);
+  tellDown(saved.snapshot, place, flags.startHosts);
   for (const text of missing) {
     terminal.complain(`compute-cluster: ${text}`);
   }
   return missing.length === 0 ? ExitCode.ok : ExitCode.failure;
 }
 
+/** Says which hosts are left down with a restored state. */
+export function tellDown({ facts }: Snapshot, { terminal, given }: SnapshotPlace, startHosts: boolean): void {
+  for (const line of startHosts ? [] : downHostsText(facts.hosts, placeText(given))) {
+    terminal.print(line);
+  }
+}
+
 async function list({ snapshots, terminal }: SnapshotPlace, json: boolean): Promise<number> {
   const listed = await snapshots.list((name, reason) => terminal.complain(`compute-cluster: ${name}: ${reason}`));
   if (json) {
-    const views = listed.map(({ savedAt, ...rest }) => ({ ...rest, savedAt: new Date(savedAt).toISOString() }));
+    const views = listed.map(({ savedAt, states = null, ...rest }) => {
+      return { ...rest, states, savedAt: new Date(savedAt).toISOString() };
+    });
     terminal.print(JSON.stringify(views, null, 2));
   } else if (listed.length === 0) {
     terminal.print('Nothing was saved yet: "compute-cluster snapshot save NAME" does.');
@@ -159,5 +205,6 @@ const COLUMNS: readonly Column<ListedSnapshot>[] = [
   { title: "Name", value: ({ name }) => name },
   { title: "Saved", value: ({ savedAt }) => new Date(savedAt).toISOString() },
   { title: "Hosts", value: ({ hosts }) => String(hosts), align: "right" },
+  { title: "States", value: ({ states }) => savedHostsSummary(states), wraps: true },
   { title: "Bytes", value: ({ bytes }) => String(bytes), align: "right" },
 ];

@@ -35,12 +35,12 @@ export function clusterMethods({
         }
         return { pid: await supervisor.stop() };
       }),
-    restore_cluster: ({ snapshot }) =>
+    restore_cluster: ({ snapshot, startHosts = false }) =>
       said(async () => {
         if (supervisor === undefined) {
           throw new ConductorError("no compute-cluster up has started this control plane: stop it, and restore then");
         }
-        return { pid: await supervisor.restore(snapshot) };
+        return { pid: await supervisor.restore(snapshot, startHosts) };
       }),
     take_recorded: async () => recorder?.take() ?? { events: [], lost: 0, more: false },
     stand_in: ({ caller, placing }) =>

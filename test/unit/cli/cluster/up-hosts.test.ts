@@ -17,6 +17,7 @@ let additions: Map<string, { hosts: readonly string[]; setting: HostSetting }>;
 let answers: object[];
 let opened: string[];
 let added: AgentPlan[];
+let restored: (readonly [snapshot: string | null, startHosts: boolean])[];
 let isStopping: boolean;
 let hosts: UpHosts;
 
@@ -24,7 +25,7 @@ beforeEach(() => {
   running = new Map(["h1", "h2"].map((host) => [host, aProcess(host)]));
   kept = new Map(["control-plane", "h1", "h2", "h3"].map((host) => [host, PLAIN]));
   additions = new Map();
-  [answers, opened, added, isStopping] = [[], [], [], false];
+  [answers, opened, added, restored, isStopping] = [[], [], [], [], false];
   const plansOf = (of: ReadonlyMap<string, HostSetting>): readonly AgentPlan[] =>
     [...of].map(([name, { driver = null, options = [] }]) => ({ name, hosts: [name], args: options, driver }));
   const supervisor: ReturnType<ConstructorParameters<typeof UpHosts>[0]["supervisor"]> = {
@@ -57,7 +58,7 @@ beforeEach(() => {
   hosts = new UpHosts({
     pid: 4711,
     onDown: () => void answers.push({ down: true }),
-    onRestore: async () => undefined,
+    onRestore: async (snapshot, startHosts) => void restored.push([snapshot, startHosts]),
     supervisor: () => supervisor,
     kept: {
       get hosts() {
@@ -122,6 +123,15 @@ describe("what up does for operators", () => {
     expect(answers.filter((answer) => !("id" in answer) || answer.id !== 8)).toEqual([
       { type: "host-answer", id: 7, result: 4711 },
       { down: true },
+    ]);
+  });
+
+  it("restores a state by its name or that after the start, with the hosts that it has down or with all", async () => {
+    await ask("restore", "");
+    await hosts.take({ type: "host-command", id: 8, command: "restore", subject: "one", startHosts: true });
+    expect(restored).toEqual([
+      [null, false],
+      ["one", true],
     ]);
   });
 

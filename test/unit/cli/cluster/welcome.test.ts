@@ -14,6 +14,7 @@ const UP = {
   here: true,
   another: undefined,
   missing: [],
+  leftDown: [],
 } as const;
 
 test("names each service of the catalog, and a command that the client understands without a microversion", () => {

@@ -16,6 +16,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
 import { finishRestore, restoreSnapshot } from "../../../../src/cluster/snapshot/restore.js";
+import { readDownHosts } from "../../../../src/cluster/snapshot/saved-hosts.js";
 import type { SnapshotFacts } from "../../../../src/cluster/snapshot/snapshot-file.js";
 import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../../src/cluster/snapshot/snapshots.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
@@ -94,6 +95,27 @@ describe("snapshots of a state directory", () => {
       { host: "new", seen: 699_000 },
       { host: "reported", seen: 690_000 },
     ]);
+  });
+
+  it("say which hosts the next start leaves down, unless all are to be started", async () => {
+    const down = async () => Object.fromEntries(await readDownHosts({ root }, new NodeFiles()));
+    const host = (state: "killed" | "running") => ({ state, forcedDown: false });
+    snapshots.save("older", facts());
+    snapshots.save("one", { ...facts(), hosts: { devstack1: host("killed"), devstack2: host("running") } });
+    expect(await down()).toEqual({});
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
+    expect(await down()).toEqual({ devstack1: "killed" });
+    snapshots.save("two", facts());
+    restoreSnapshot(root, snapshots.read("two"), { now: 1 });
+    expect(await down(), "it is no file of another snapshot").toEqual({});
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
+    restoreSnapshot(root, snapshots.read("one"), { now: 1, startHosts: true });
+    expect(await down()).toEqual({});
+    restoreSnapshot(root, snapshots.read("one"), { now: 1 });
+    restoreSnapshot(root, snapshots.read("older"), { now: 1 });
+    expect(await down()).toEqual({});
+    await put("down-hosts.json", '{"devstack1": "asleep"}');
+    await expect(down()).rejects.toThrow('expected {"HOST": "killed"}');
   });
 
   it("keep disks as holes, and are for their owner alone", async () => {

@@ -60,6 +60,10 @@ describe("programs of the machine", () => {
     expect(await programs.look(pid)).toMatchObject(same);
     expect(await programs.signal({ pid, started: "another boot:1" }, "SIGKILL"), "another had the pid").toBe(false);
     expect(await programs.look(pid)).toMatchObject(same);
+    await programs.signal(started, "SIGSTOP");
+    await expect.poll(() => programs.look(pid)).toMatchObject({ ...same, suspended: true });
+    await programs.signal(started, "SIGCONT");
+    await expect.poll(async () => (await programs.look(pid))?.suspended).toBeUndefined();
     expect(await programs.signal(started, "SIGKILL")).toBe(true);
     await programs.ended(started);
     expect(await programs.look(pid)).toBeUndefined();

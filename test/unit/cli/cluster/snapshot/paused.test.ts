@@ -48,6 +48,20 @@ describe("a cluster that stands while it is saved", () => {
     ]);
   });
 
+  it("leaves a process suspended that somebody else has suspended, and says so", async () => {
+    const { done, runtime } = machine(11, 12);
+    const { look } = runtime.programs;
+    runtime.programs.look = async (pid) => {
+      const found = await look(pid);
+      return found === undefined || pid !== 12 ? found : { ...found, suspended: true };
+    };
+    await whilePaused([11, 12, 13], { directory, runtime }, (_check, found) => {
+      done.push(`11 ${found.get(11)?.suspended}, 12 ${found.get(12)?.suspended}, 13 ${found.has(13)}`);
+    });
+    const [, ...signals] = done;
+    expect(signals).toEqual(["SIGSTOP 11", "11 undefined, 12 true, 13 false", "SIGCONT 11", "SIGKILL 1"]);
+  });
+
   it("goes on after what failed, and refuses what takes longer than it may stand", async () => {
     const { done, runtime, pass } = machine(11);
     const late = whilePaused([11], { directory, runtime }, (check) => {
