@@ -7,7 +7,7 @@
  * ```
  */
 export interface StartClusterOptions {
-  /** How many hosts, named `devstack1` and so on. Default 3; none when `file` says which. */
+  /** How many hosts, named `devstack1` and so on. Default: those of the cluster of `stateDir`, 3 for a new one; none when `file` says which. */
   readonly hosts?: number;
   /** Path of a cluster file (docs/cluster-file.md): hosts in groups, flavors, images, users, faults. */
   readonly file?: string;

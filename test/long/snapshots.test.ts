@@ -90,10 +90,10 @@ describe("snapshots of a cluster of processes", () => {
       .poll(() => new NodePrograms().look(suspended), { message: "nobody needs its process" })
       .toBeUndefined();
 
-    // Restored while nothing runs, it is the next start that leaves them down.
+    // Restored while nothing runs, it is the next start that leaves them down. That goes on with the four hosts.
     await run("down", "broken");
     expect(await run("snapshot restore", "broken", "incident")).toMatchObject({ code: 0, stderr: "" });
-    const up = await run("up", "broken", "--hosts", "4", ...flags);
+    const up = await run("up", "broken", ...flags);
     expect([up.code, await hosts("broken")]).toEqual([0, down]);
     expect(up.stdout).toContain("Left down, as in the restored state: devstack[1-3]");
     expect(await run("reset", "broken")).toMatchObject({ code: 0, stderr: "" });

@@ -4,6 +4,9 @@ import { isRelease, type Release } from "../../records/index.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import { isObject } from "../../runtime/is-object.js";
 
+/** The component that all agents join; its own setting is kept beside those of the hosts. */
+export const CONTROL_PLANE = "control-plane";
+
 /** What one host's agent has of its own: another start with less would find another hypervisor. */
 export interface HostSetting {
   /** `compute_driver`; absent: the configuration says it. */
@@ -16,6 +19,8 @@ export interface HostSetting {
   readonly release?: Release;
   /** By `compute-cluster host add`: each `up` starts it, whatever number of hosts it is asked for. */
   readonly added?: true;
+  /** Of the control plane: the hosts of the last start, with which another one goes on that is not told how many. */
+  readonly hosts?: readonly string[];
 }
 
 export type HostSettings = Readonly<Record<string, HostSetting>>;
@@ -63,11 +68,24 @@ export class KeptHosts {
     return Object.keys(this.#settings);
   }
 
+  /** The host is one of those with which another start goes on, though this one was begun without it. */
+  async include(host: string): Promise<void> {
+    await this.#setStarted((hosts) => [...new Set([...hosts, host])]);
+  }
+
   /** The host is none of this cluster any more. */
   async forget(host: string): Promise<void> {
     if (this.get(host) !== undefined) {
       delete this.#settings[host];
+      await this.#setStarted((hosts) => hosts.filter((each) => each !== host));
       await this.#write();
+    }
+  }
+
+  async #setStarted(change: (hosts: readonly string[]) => readonly string[]): Promise<void> {
+    const setting = this.get(CONTROL_PLANE);
+    if (setting?.hosts !== undefined) {
+      await this.keep(CONTROL_PLANE, { ...setting, hosts: change(setting.hosts) });
     }
   }
 
@@ -116,6 +134,7 @@ export function isSetting(value: unknown): value is HostSetting {
     (value.options === undefined ||
       (Array.isArray(value.options) && value.options.every((one) => typeof one === "string"))) &&
     (value.release === undefined || (typeof value.release === "string" && isRelease(value.release))) &&
-    (value.added === undefined || value.added === true)
+    (value.added === undefined || value.added === true) &&
+    (value.hosts === undefined || (Array.isArray(value.hosts) && value.hosts.every((one) => typeof one === "string")))
   );
 }

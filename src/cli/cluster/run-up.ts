@@ -24,22 +24,14 @@ import { describeCluster } from "./file/describe-cluster.js";
 import { keepFlags } from "./file/kept-flags.js";
 import { prepareCluster } from "./file/prepare-cluster.js";
 import { readAddition } from "./host-additions.js";
-import { KeptHosts } from "./kept-hosts.js";
+import { CONTROL_PLANE, KeptHosts } from "./kept-hosts.js";
 import { leaveOut, reopen } from "./left-out-hosts.js";
 import { listenWarnings } from "./listen.js";
 import { knownClusters } from "./place.js";
 import { programPath } from "./program-path.js";
 import { putInPlace, type StateToRestore, stateToRestore } from "./snapshot/up-restore.js";
 import { Together } from "./together.js";
-import {
-  agentArguments,
-  CONTROL_PLANE,
-  hostArguments,
-  morePlans,
-  settingsOf,
-  type UpOptions,
-  upChildren,
-} from "./up-children.js";
+import { agentArguments, hostArguments, morePlans, settingsOf, type UpOptions, upChildren } from "./up-children.js";
 import { UpHosts } from "./up-hosts.js";
 import { tellStarted } from "./up-started.js";
 
@@ -57,8 +49,10 @@ export async function runUp(
   const place = { given, terminal, interrupt: interruptSignal(), children };
   try {
     let end = await upOnce(options, { ...place, isRestored: false });
+    // The restored state says which hosts there are.
+    const { hosts: _hosts, releases: _releases, ...others } = options;
     while (typeof end !== "number") {
-      end = await upOnce({ ...options, ...(await putInPlace(end)) }, { ...place, isRestored: true });
+      end = await upOnce({ ...others, ...(await putInPlace(end)) }, { ...place, isRestored: true });
     }
     return end;
   } finally {
@@ -127,6 +121,7 @@ async function upOnce(
       reportToStarter({ type: "up-status", status });
     }
   });
+  let isKept = false;
   const reopened = new Together((started: readonly string[]) => reopen(started, directory));
   const hosts: UpHosts = new UpHosts({
     pid: process.pid,
@@ -136,7 +131,7 @@ async function upOnce(
     },
     kept,
     supervisor: () => supervisor,
-    plansOf: (added) => morePlans(added, { options, directory, supervisor, cores: availableParallelism() }),
+    plansOf: (added) => morePlans(added, { options, settings, directory, supervisor, cores: availableParallelism() }),
     readAddition: (id) => readAddition(new NodeFiles(), directory, id),
     onStarted: (host) => reopened.add(host),
   });
@@ -149,7 +144,9 @@ async function upOnce(
       lines.update(status);
       toStarter.add(status);
       const setting = settings.get(CONTROL_PLANE);
-      if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined) {
+      // Started again, it has the hosts that operators have started and removed meanwhile.
+      if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined && !isKept) {
+        isKept = true;
         Promise.all([
           kept.keep(CONTROL_PLANE, setting),
           keepFlags(options, directory, new NodeFiles()),

@@ -1,13 +1,14 @@
 import type { AgentPlan } from "../../cluster/local/agent-process.js";
 import type { StateDir } from "../../cluster/local/state-dir.js";
 import type { Supervisor, SupervisorOptions } from "../../cluster/local/supervisor.js";
-import type { Release } from "../../records/index.js";
+import { RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { agentPlans, groupsOf, type HostGroup, type Sharing } from "./agent-plans.js";
-import type { HostSetting, HostSettings } from "./kept-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettings } from "./kept-hosts.js";
 import { type ListenFlags, listenArguments } from "./listen.js";
 
 export interface UpOptions extends ListenFlags {
-  readonly hosts: number;
+  /** Absent: those that the cluster has; {@link DEFAULT_HOSTS} where it has none yet. */
+  readonly hosts?: number;
   readonly processes?: number;
   readonly hostsPerProcess?: number;
   readonly remove?: true;
@@ -18,7 +19,8 @@ export interface UpOptions extends ListenFlags {
   readonly allowResizeToSameHost?: true;
   readonly reclaimInstanceInterval?: string;
   readonly serviceDeletePolicy?: string;
-  readonly ironic: number;
+  /** Absent: the cluster has the agent of its nodes as before. */
+  readonly ironic?: number;
   readonly driver?: string;
   readonly changeDriver?: true;
   readonly logRequests?: true;
@@ -30,17 +32,42 @@ export interface UpOptions extends ListenFlags {
 /** The agent of the embedded Ironic's nodes. */
 export const IRONIC_HOST = "ironic1";
 
-/** The component that all agents join. */
-export const CONTROL_PLANE = "control-plane";
-
 /** A deployment of several releases: newer agents refuse it unless an option says that it is meant (spec 1.2). */
 const MIXED = ["-o", "workarounds.disable_compute_service_check_for_ffu=true"];
 
-/** The hosts of the cluster file, or `devstack1` to `devstackN`, one for each release where releases are asked for. */
-export function hostsOf({ releases, hosts, named }: UpOptions): readonly string[] {
-  return named !== undefined
-    ? [...named.keys()]
-    : Array.from({ length: releases?.length ?? hosts }, (_, index) => `devstack${index + 1}`);
+/** Hosts of a new cluster, where nobody says how many. */
+export const DEFAULT_HOSTS = 3;
+
+/** What a start asks for: hosts by number or release, or those that there are. */
+interface HostsToStart {
+  /** Without those that `host add` brought, which each start starts. */
+  readonly hosts: readonly string[];
+  readonly hasIronic: boolean;
+  /** Nobody said which, and the cluster has some: each goes on with what it had. */
+  readonly isContinued: boolean;
+}
+
+function hostsToStart({ releases, hosts, ironic }: UpOptions, kept: HostSettings): HostsToStart {
+  const known = Object.keys(kept).filter((host) => host !== CONTROL_PLANE);
+  // A start that broke off has brought up fewer than it was asked for. An older program has recorded no hosts of its starts.
+  const last = kept[CONTROL_PLANE]?.hosts ?? (known.length === 0 ? undefined : known);
+  const isContinued = releases === undefined && hosts === undefined && last !== undefined;
+  if (!isContinued) {
+    const count = releases?.length ?? hosts ?? DEFAULT_HOSTS;
+    const names = Array.from({ length: count }, (_, index) => `devstack${index + 1}`);
+    return { hosts: names, hasIronic: (ironic ?? 0) > 0, isContinued };
+  }
+  const versionOf = (host: string): number => {
+    const { release } = kept[host] ?? {};
+    return release === undefined ? SERVICE_VERSION : RELEASES[release];
+  };
+  return {
+    hosts: last
+      .filter((host) => host !== IRONIC_HOST && kept[host]?.added !== true)
+      .toSorted((one, other) => versionOf(one) - versionOf(other)),
+    hasIronic: ironic === undefined ? last.includes(IRONIC_HOST) : ironic > 0,
+    isContinued,
+  };
 }
 
 /**
@@ -55,11 +82,11 @@ export function settingsOf(
   if (options.named !== undefined) {
     // The file says all of it.
     const configFiles = options.configFile.map(absolute);
-    return new Map([
-      [CONTROL_PLANE, { configFiles }],
-      ...options.named,
-      ...(options.ironic > 0 ? [[IRONIC_HOST, { configFiles }] as const] : []),
-    ]);
+    const agents = new Map(options.named);
+    if ((options.ironic ?? 0) > 0) {
+      agents.set(IRONIC_HOST, { configFiles });
+    }
+    return new Map<string, HostSetting>([[CONTROL_PLANE, { configFiles, hosts: [...agents.keys()] }], ...agents]);
   }
   const given = options.driver && isPath(options.driver) ? absolute(options.driver) : options.driver;
   const settingOf = (name: string, driver: string | undefined, release?: Release): [string, HostSetting] => {
@@ -77,16 +104,19 @@ export function settingsOf(
       },
     ];
   };
-  const counted = hostsOf(options);
+  const { hosts: counted, hasIronic, isContinued } = hostsToStart(options, kept);
   const isCounted = new Set(counted);
+  const releaseOf = (host: string, at: number) =>
+    options.releases?.[at] ?? (isContinued ? kept[host]?.release : undefined);
+  const [, controlPlane] = settingOf(CONTROL_PLANE, undefined);
   const added = Object.entries(kept).filter(([host, setting]) => setting.added === true && !isCounted.has(host));
   return new Map([
-    settingOf(CONTROL_PLANE, undefined),
-    ...counted.map((host, at) => settingOf(host, given ?? kept[host]?.driver, options.releases?.[at])),
+    [CONTROL_PLANE, { ...controlPlane, hosts: [...counted, ...(hasIronic ? [IRONIC_HOST] : [])] }],
+    ...counted.map((host, at) => settingOf(host, given ?? kept[host]?.driver, releaseOf(host, at))),
     // These have what they were added with.
     ...added,
     // It has the driver that its own nova.conf names.
-    ...(options.ironic > 0 ? [settingOf(IRONIC_HOST, undefined)] : []),
+    ...(hasIronic ? [settingOf(IRONIC_HOST, undefined)] : []),
   ]);
 }
 
@@ -121,8 +151,8 @@ function agentStart(
 }
 
 /** Agents of several releases may be together. */
-function hasReleases({ releases, named }: UpOptions): boolean {
-  return releases !== undefined || [...(named?.values() ?? [])].some(({ release }) => release !== undefined);
+function hasReleases(settings: ReadonlyMap<string, HostSetting>): boolean {
+  return [...settings.values()].some(({ release }) => release !== undefined);
 }
 
 /** What every agent is started with. */
@@ -146,12 +176,14 @@ export function morePlans(
   hosts: ReadonlyMap<string, HostSetting>,
   place: {
     readonly options: UpOptions;
+    /** Of those that there are. */
+    readonly settings: ReadonlyMap<string, HostSetting>;
     readonly directory: StateDir;
     readonly supervisor: Pick<Supervisor, "statuses">;
     readonly cores: number;
   },
 ): readonly AgentPlan[] {
-  const start = { ...place, mixed: hasReleases(place.options) };
+  const start = { ...place, mixed: hasReleases(place.settings) };
   const groups = groupsOf([...hosts].map(([host, setting]) => [host, agentStart(host, setting, start)] as const));
   const taken = new Set([...hosts.keys(), ...place.supervisor.statuses.map(({ name }) => name)]);
   return agentPlans(groups, sharingOf(place.options, place.cores), taken);
@@ -174,10 +206,10 @@ export function upChildren(
   settings: ReadonlyMap<string, HostSetting>,
   cores: number,
 ): Pick<SupervisorOptions, "agents" | "inOrder" | "controlPlaneArgs"> {
-  const { port, ironic } = options;
+  const { port, ironic = 0 } = options;
   const own = (name: string) => hostArguments(settings.get(name) ?? { configFiles: [] });
   const hosts = [...settings].filter(([name]) => name !== CONTROL_PLANE);
-  const mixed = hasReleases(options);
+  const mixed = hasReleases(settings);
   const groups = groupsOf(
     hosts.map(([host, setting]) => [host, agentStart(host, setting, { options, directory, mixed })] as const),
   );

@@ -4,9 +4,8 @@ import type { Supervisor } from "../../cluster/local/supervisor.js";
 import type { HostProcess } from "../../conductor/methods/hosts.js";
 import type { HostAction } from "../../conductor/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
-import type { HostSetting, KeptHosts } from "./kept-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type KeptHosts } from "./kept-hosts.js";
 import { NOT_STARTED } from "./service-gate.js";
-import { CONTROL_PLANE } from "./up-children.js";
 
 export interface UpHostsOptions {
   /** It is made after this, and only then asked. */
@@ -16,7 +15,7 @@ export interface UpHostsOptions {
   >;
   /** This process's. */
   readonly pid: number;
-  readonly kept: Pick<KeptHosts, "hosts" | "get" | "keep" | "forget">;
+  readonly kept: Pick<KeptHosts, "hosts" | "get" | "keep" | "include" | "forget">;
   /** The processes that serve these hosts, started with these settings. */
   readonly plansOf: (hosts: ReadonlyMap<string, HostSetting>) => readonly AgentPlan[];
   readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
@@ -114,6 +113,7 @@ export class UpHosts {
         return this.#idleHost(host);
       }
       supervisor.add(plansOf(new Map([[host, setting]])));
+      await kept.include(host);
     }
     const done = await supervisor.control(host, action);
     if (action === "start" && typeof done === "object" && done.state === "serving") {

@@ -10,14 +10,14 @@ import type { Terminal } from "../ui/terminal.js";
 import { reportToStarter } from "./detached.js";
 import { mirrorInPlacement } from "./file/mirror-in-placement.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
-import type { HostSetting, KeptHosts } from "./kept-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type KeptHosts } from "./kept-hosts.js";
 import { linkCloudsFile } from "./link-clouds-file.js";
 import { withOperatorSession } from "./operator-session.js";
 import { placeText } from "./place.js";
 import { playNamed } from "./scenario/play-named.js";
 import { saveStart } from "./snapshot/up-restore.js";
 import { noHeartbeatText, untilReady, waitingText } from "./until-ready.js";
-import { additionArguments, hostsOf, type UpOptions } from "./up-children.js";
+import { additionArguments, IRONIC_HOST, type UpOptions } from "./up-children.js";
 import { welcome } from "./welcome.js";
 
 /** The start that has come about. */
@@ -72,9 +72,11 @@ export async function tellStarted(
     const reason = silent.has(found.host) ? noHeartbeatText(found.host) : found.reason;
     return found.state === "serving" && !silent.has(found.host) ? [] : [{ ...found, reason }];
   });
-  const counted = hostsOf(options);
+  const counted = [...settings].flatMap(([host, { added }]) =>
+    host === CONTROL_PLANE || host === IRONIC_HOST || added === true ? [] : [host],
+  );
   let next = counted.length + 1;
-  while (kept.get(`devstack${next}`) !== undefined) {
+  while (kept.get(`devstack${next}`) !== undefined || settings.has(`devstack${next}`)) {
     next += 1;
   }
   // What the last one has, a further one would have.

@@ -14,14 +14,15 @@ import { logOptions } from "./logs/log-options.js";
 import { nodeCount } from "./node-count.js";
 import { runUp } from "./run-up.js";
 import { serviceDeletePolicy } from "./service-delete-policy.js";
-import { IRONIC_HOST, type UpOptions } from "./up-children.js";
+import { DEFAULT_HOSTS, IRONIC_HOST, type UpOptions } from "./up-children.js";
 
 export function upCommand(): Command {
   return new Command("up")
     .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
     .description(
       "Starts Placement, the Compute API, Identity, Image, Network, Ironic and the conductor in one process on the loopback interface, and " +
-        "agents of N hosts beside it, beyond 8 hosts several in one process. What they know survives in the state directory; starting again goes on from there.",
+        "agents of N hosts beside it, beyond 8 hosts several in one process. What they know survives in the state directory; starting again goes on from there, " +
+        "with the hosts of the last start and those that `host add` brought, unless --hosts says how many.",
     )
     .option(
       "--file <cluster.yaml>",
@@ -35,7 +36,11 @@ export function upCommand(): Command {
     )
     .option("--check", "with --file: say what is wrong with it, or what it would change; do nothing")
     .option("--yes", "with --file: agree to what it destroys")
-    .option("--hosts <n>", "number of hosts", count, 3)
+    .option(
+      "--hosts <n>",
+      `number of hosts (default: the hosts that the cluster has; of a new one ${DEFAULT_HOSTS})`,
+      count,
+    )
     .addOption(
       new Option(
         "--processes <n>",
@@ -67,9 +72,8 @@ export function upCommand(): Command {
     .addOption(listenOptions.withoutTls())
     .option(
       "--ironic <nodes>",
-      `so many emulated bare-metal nodes, and agent ${IRONIC_HOST} that manages them`,
+      `so many emulated bare-metal nodes, and agent ${IRONIC_HOST} that manages them (default: as before; of a new cluster none)`,
       nodeCount,
-      0,
     )
     .action(async (options: UpOptions & FileFlags & DetachFlags, command: Command) => {
       if (options.file === undefined && (options.check ?? options.yes) !== undefined) {

@@ -50,11 +50,10 @@ export async function whatToStart(given: StartClusterOptions, directory: StateDi
 
 async function upOptions(given: StartClusterOptions, directory: StateDir, files: Files) {
   const options: UpOptions = {
-    hosts: given.hosts ?? DEFAULT_HOSTS,
+    ...(given.hosts === undefined ? {} : { hosts: given.hosts }),
     stateDir: directory.root,
     port: given.port ?? 0,
     configFile: given.config === undefined ? [] : [await writeNovaConf(given.config, directory, files)],
-    ironic: 0,
   };
   if (given.file === undefined) {
     return { options, described: undefined };
@@ -71,5 +70,3 @@ async function upOptions(given: StartClusterOptions, directory: StateDir, files:
   );
   return { options: described.options, described };
 }
-
-const DEFAULT_HOSTS = 3;

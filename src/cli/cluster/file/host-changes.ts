@@ -1,7 +1,7 @@
 import { hostsInShort } from "../../../cluster/local/host-summary.js";
 import { type Change, fieldChanges } from "../../../cluster/seed/change.js";
-import type { HostSetting, HostSettings } from "../kept-hosts.js";
-import { CONTROL_PLANE, IRONIC_HOST, type UpOptions } from "../up-children.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../kept-hosts.js";
+import { IRONIC_HOST, type UpOptions } from "../up-children.js";
 
 /** Hosts have another driver than the file says. */
 class DriversDiffer extends Error {
@@ -15,7 +15,7 @@ class DriversDiffer extends Error {
 export function hostChanges(
   before: HostSettings,
   named: ReadonlyMap<string, HostSetting>,
-  { changeDriver, remove, ironic }: Pick<UpOptions, "changeDriver" | "remove" | "ironic">,
+  { changeDriver, remove, ironic = 0 }: Pick<UpOptions, "changeDriver" | "remove" | "ironic">,
   servers: ReadonlyMap<string, number>,
 ): readonly Change[] {
   const added: string[] = [];

@@ -124,7 +124,7 @@ async function seedOf({ file, groups, imageFiles, options }: ClusterDescription,
     aggregates: file.aggregates === undefined && groups === undefined ? undefined : aggregatesOf(file, groups ?? []),
     projects: file.projects,
     users: file.users,
-    ironicNodes: options.ironic,
+    ironicNodes: options.ironic ?? 0,
   };
 }
 

@@ -81,7 +81,7 @@ async function startLike({ start }: Recording, name: string, recorded: string): 
 }
 
 async function refuseWrong(file: string, recorded: string): Promise<void> {
-  const options: UpOptions = { hosts: 0, stateDir: dirname(file), port: 0, configFile: [], ironic: 0 };
+  const options: UpOptions = { hosts: 0, stateDir: dirname(file), port: 0, configFile: [] };
   const doors = { files: new NodeFiles(), digests: nodeDigests, cwd: dirname(file) };
   try {
     await readClusterFile(file, { options, given: new Set() }, doors);

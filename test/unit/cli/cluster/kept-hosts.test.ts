@@ -24,6 +24,21 @@ describe("the settings that up keeps", () => {
     });
   });
 
+  it("name the hosts of the last start, with those started and without those removed since", async () => {
+    const { runtime, kept } = world();
+    const settings = kept();
+    const hosts = async () => (await kept().read())["control-plane"]?.hosts;
+    await runtime.runUntil(settings.read());
+    await runtime.runUntil(settings.include("devstack1"));
+    expect(await runtime.runUntil(hosts()), "an older program has recorded none").toBeUndefined();
+    await runtime.runUntil(settings.keep("control-plane", { configFiles: [], hosts: ["devstack1", "devstack2"] }));
+    await runtime.runUntil(settings.keep("devstack2", { configFiles: [] }));
+    await runtime.runUntil(settings.include("devstack3"));
+    await runtime.runUntil(settings.include("devstack3"));
+    await runtime.runUntil(settings.forget("devstack2"));
+    expect(await runtime.runUntil(hosts())).toEqual(["devstack1", "devstack3"]);
+  });
+
   it("are all there when hosts come up at once, whichever write takes longest", async () => {
     const { runtime } = world();
     const texts: string[] = [];

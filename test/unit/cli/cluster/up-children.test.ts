@@ -43,6 +43,39 @@ describe("what up starts", () => {
     );
   });
 
+  it("goes on with the hosts of the last start, whatever their number, unless somebody says how many", () => {
+    const { hosts: _two, ironic: _none, ...flags } = OPTIONS;
+    const plain = { configFiles: [] };
+    const lastStart = (hosts: readonly string[]) => ({ "control-plane": { configFiles: [], hosts } });
+    const names = (kept: object, more: Partial<UpOptions> = {}) => agents({ ...flags, ...more }, kept).hosts.join(" ");
+    expect(names({}), "a new cluster").toBe("devstack1 devstack2 devstack3");
+    const five = Object.fromEntries(["a", "b", "c", "d", "left-out"].map((host) => [host, plain]));
+    const kept = { ...five, extra: { ...plain, added: true }, ...lastStart(["a", "b", "c", "d"]) };
+    expect(names(kept)).toBe("a b c d extra");
+    expect(names(kept, { hosts: 1 })).toBe("devstack1 extra");
+    expect(names(lastStart([])), "it had none").toBe("");
+    const broken = { devstack1: plain, ...lastStart(["devstack1", "devstack2", "devstack3", "devstack4"]) };
+    expect(names(broken), "a start that broke off").toBe("devstack1 devstack2 devstack3 devstack4");
+    expect(names({ ...five, "control-plane": plain }), "an older program").toBe("a b c d left-out");
+    expect(names({ a: plain, ironic1: plain, ...lastStart(["a", "ironic1"]) })).toBe("a ironic1");
+    expect(names({ a: plain, ironic1: plain, ...lastStart(["a", "ironic1"]) }, { ironic: 0 })).toBe("a");
+  });
+
+  it("goes on with what each host had: driver, options and release, the oldest release first", () => {
+    const { hosts: _two, ...flags } = OPTIONS;
+    const kept = {
+      new: { configFiles: [], options: ["cpu_allocation_ratio=2"] },
+      old: { driver: "/mine", configFiles: [], release: "yoga" as const },
+      "control-plane": { configFiles: ["/nova.conf"], hosts: ["new", "old"] },
+    };
+    const { plans, of, controlPlaneArgs } = agents(flags, kept);
+    expect(plans.map(({ name }) => name)).toEqual(["old", "new"]);
+    expect(of("old")).toEqual(expect.arrayContaining(["--compute-driver", "/mine", "--release", "yoga"]));
+    expect(of("new")).toEqual(expect.arrayContaining(["-o", "cpu_allocation_ratio=2"]));
+    expect(controlPlaneArgs).toContain("/nova.conf");
+    expect(controlPlaneArgs).toContain("--disable-compute-service-check-for-ffu");
+  });
+
   it("leaves the agent of the bare-metal nodes its own driver", () => {
     const { of, hosts } = agents({ ...OPTIONS, ironic: 2, driver: "./mine" });
     expect(hosts).toEqual(["devstack1", "devstack2", "ironic1"]);

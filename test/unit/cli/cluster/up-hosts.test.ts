@@ -16,6 +16,7 @@ let kept: Map<string, HostSetting>;
 let additions: Map<string, { hosts: readonly string[]; setting: HostSetting }>;
 let answers: object[];
 let opened: string[];
+let included: string[];
 let added: AgentPlan[];
 let restored: (readonly [snapshot: string | null, startHosts: boolean])[];
 let isStopping: boolean;
@@ -25,7 +26,7 @@ beforeEach(() => {
   running = new Map(["h1", "h2"].map((host) => [host, aProcess(host)]));
   kept = new Map(["control-plane", "h1", "h2", "h3"].map((host) => [host, PLAIN]));
   additions = new Map();
-  [answers, opened, added, restored, isStopping] = [[], [], [], [], false];
+  [answers, opened, included, added, restored, isStopping] = [[], [], [], [], [], false];
   const plansOf = (of: ReadonlyMap<string, HostSetting>): readonly AgentPlan[] =>
     [...of].map(([name, { driver = null, options = [] }]) => ({ name, hosts: [name], args: options, driver }));
   const supervisor: ReturnType<ConstructorParameters<typeof UpHosts>[0]["supervisor"]> = {
@@ -66,6 +67,7 @@ beforeEach(() => {
       },
       get: (host) => kept.get(host),
       keep: async (host, setting) => void kept.set(host, setting),
+      include: async (host) => void included.push(host),
       forget: async (host) => void kept.delete(host),
     },
     plansOf,
@@ -101,6 +103,7 @@ describe("what up does for operators", () => {
     expect(await ask("start", "h3")).toMatchObject({ result: { host: "h3", state: "serving" } });
     expect(added.map(({ name }) => name)).toEqual(["h3"]);
     expect(opened).toEqual(["h3"]);
+    expect(included, "another start goes on with it").toEqual(["h3"]);
   });
 
   it("does nothing to one that is down already, and knows nothing of others", async () => {

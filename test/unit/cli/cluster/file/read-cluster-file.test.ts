@@ -80,7 +80,7 @@ hosts:
       b: { configFiles: [], added: true as const },
     };
     expect([...settingsOf(options, kept, (path) => path)]).toEqual([
-      ["control-plane", { configFiles: [] }],
+      ["control-plane", { configFiles: [], hosts: ["a"] }],
       ["a", { configFiles: [] }],
     ]);
   });
