@@ -1,6 +1,6 @@
 import type { HostStatus } from "../../cluster/local/cluster-status.js";
 
-/** `2 running, 1 shut off (1 stale)`; `-` without a hypervisor. */
+/** `2 running, 1 shut off (1 stale)`, `1 shut off (1 moving)`; `-` without a hypervisor. */
 export function guestSummary({ guests }: Pick<HostStatus, "guests">): string {
   if (guests === null) {
     return "-";

@@ -21,7 +21,7 @@ export function statusCommand(): Command {
     .summary("hosts, providers, usages, servers and guests, in one table")
     .description(
       "Asks the Compute API and Placement what they know of every host, looks at the fake-libvirt hypervisors in the state " +
-        "directory, and asks the agents of other drivers what these have. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere. " +
+        "directory, and asks the agents of other drivers what these have. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere, and moving when it has a move to or from here, as before a resize is confirmed. " +
         `Of more than ${MOST_ROWS} hosts it shows a summary.`,
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)

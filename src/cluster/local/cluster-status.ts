@@ -1,12 +1,15 @@
-import type { HypervisorGuest } from "../../records/index.js";
+import { FINAL_MIGRATION_STATUSES, type HypervisorGuest } from "../../records/index.js";
 import { mapConcurrently } from "../../runtime/queue.js";
 import type { CloudSession } from "./cloud-session.js";
 
 export type { HypervisorGuest };
 
 interface GuestStatus extends HypervisorGuest {
-  /** `stale`: the state of record has the instance on another host. `unknown`: it has no such instance. */
-  readonly record: "here" | "stale" | "unknown";
+  /**
+   * `moving`: the state of record has the instance on another host, and a move between the two that is under way, or a resize that is
+   * neither confirmed nor reverted. `stale`: it has it on another host without such a move. `unknown`: it has no such instance.
+   */
+  readonly record: "here" | "moving" | "stale" | "unknown";
 }
 
 /** One host, or one provider that no host answers for, or a hypervisor that no host has, or the servers without a host. */
@@ -66,6 +69,13 @@ interface ProviderView {
   readonly generation: number;
   readonly root_provider_uuid: string;
 }
+interface MigrationView {
+  readonly instance_uuid: string;
+  readonly migration_type: string;
+  readonly status: string;
+  readonly source_compute: string | null;
+  readonly dest_compute: string | null;
+}
 interface InventoryView {
   readonly total: number;
   readonly reserved: number;
@@ -119,7 +129,8 @@ export async function clusterStatus(
     here.push(server);
     serversOn.set(host, here);
   }
-  const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
+  const recorded = new Map(servers.map((server) => [server.id, server]));
+  const moving = await movingHosts(compute, guests, recorded);
   const homeless = servers.filter((server) => !server["OS-EXT-SRV-ATTR:host"]).map(serverView);
   const hostless = homeless.length === 0 ? [] : [{ ...EMPTY, servers: homeless, guests: [] }];
   const known = all
@@ -127,7 +138,7 @@ export async function clusterStatus(
       ...row,
       service: row.host === null ? null : (serviceOf.get(row.host) ?? null),
       servers: serversOf(serversOn.get(row.host) ?? [], row, counts.get(row.host) !== 1),
-      guests: guestsOf(guests, recorded, row.host),
+      guests: guestsOf(guests, { recorded, moving }, row.host),
     }))
     .sort((a, b) => BY_NAME.compare(name(a), name(b)));
   return [...known, ...hostless];
@@ -176,18 +187,57 @@ async function allServers(compute: (path: string) => Promise<unknown>): Promise<
   }
 }
 
+/** Returns by server the hosts that its moves give a guest, of those servers with a guest on another host than their own. */
+async function movingHosts(
+  compute: (path: string) => Promise<unknown>,
+  guests: GuestsByHost,
+  recorded: ReadonlyMap<string, ServerView>,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const elsewhere = [...guests].flatMap(([host, found]) =>
+    found.flatMap(({ uuid }) => {
+      const server = recorded.get(uuid);
+      return server === undefined || server["OS-EXT-SRV-ATTR:host"] === host ? [] : [server];
+    }),
+  );
+  const hosts = new Map<string, Set<string>>();
+  await mapConcurrently([...new Set(elsewhere)], REQUESTS, async ({ id, status }) => {
+    const { migrations } = (await compute(`/os-migrations?instance_uuid=${id}`)) as { migrations: MigrationView[] };
+    hosts.set(id, new Set(migrations.flatMap((migration) => hostsOfMove(migration, status))));
+  });
+  return hosts;
+}
+
+/** The source of an evacuation is down: the guest that it has is none of the move's. */
+function hostsOfMove(move: MigrationView, serverStatus: string): readonly string[] {
+  const { migration_type: type, status, source_compute: source, dest_compute: destination } = move;
+  const isOver =
+    FINAL_MIGRATION_STATUSES.some((final) => final === status) ||
+    (status === "finished" && serverStatus !== "VERIFY_RESIZE");
+  const hosts = type === "evacuation" ? [destination] : [source, destination];
+  return isOver ? [] : hosts.filter((host) => host !== null);
+}
+
 function guestsOf(
   guests: GuestsByHost,
-  recorded: ReadonlyMap<string, string | null>,
+  known: {
+    readonly recorded: ReadonlyMap<string, ServerView>;
+    readonly moving: ReadonlyMap<string, ReadonlySet<string>>;
+  },
   host: string | null,
 ): HostStatus["guests"] {
   const found = host === null ? undefined : guests.get(host);
-  if (found === undefined) {
+  if (host === null || found === undefined) {
     return null;
   }
   return found.map((guest) => {
-    const where = recorded.get(guest.uuid);
-    return { ...guest, record: where === undefined ? "unknown" : where === host ? "here" : "stale" };
+    const server = known.recorded.get(guest.uuid);
+    if (server === undefined) {
+      return { ...guest, record: "unknown" };
+    }
+    if (server["OS-EXT-SRV-ATTR:host"] === host) {
+      return { ...guest, record: "here" };
+    }
+    return { ...guest, record: known.moving.get(guest.uuid)?.has(host) === true ? "moving" : "stale" };
   });
 }
 

@@ -4,18 +4,21 @@ import { nodesTogether } from "../../../../src/cli/cluster/nodes-together.js";
 import type { CloudSession } from "../../../../src/cluster/local/cloud-session.js";
 import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../../../src/cluster/local/cluster-status.js";
 
-function server(id: string, host: string | null) {
+function server(id: string, host: string | null, status = "ACTIVE") {
   return {
     id,
     name: `vm-${id}`,
-    status: "ACTIVE",
+    status,
     "OS-EXT-SRV-ATTR:host": host,
   };
 }
 const guest = (uuid: string, state = "running"): HypervisorGuest => ({ uuid, name: `instance-${uuid}`, state });
 
 /** An API that has two hosts and these servers, in pages of as many as are asked for. */
-function session(servers: readonly ReturnType<typeof server>[]): CloudSession {
+function session(
+  servers: readonly ReturnType<typeof server>[],
+  moves: readonly { readonly instance_uuid: string }[] = [],
+): CloudSession {
   return {
     request: async (_service, _method, path) => {
       const url = new URL(path, "http://x");
@@ -35,6 +38,10 @@ function session(servers: readonly ReturnType<typeof server>[]): CloudSession {
           const start = servers.findIndex(({ id }) => id === url.searchParams.get("marker")) + 1;
           return { servers: servers.slice(start, start + Number(url.searchParams.get("limit"))) };
         }
+        case "/os-migrations":
+          return {
+            migrations: moves.filter(({ instance_uuid: uuid }) => uuid === url.searchParams.get("instance_uuid")),
+          };
         case "/resource_providers":
           return { resource_providers: [{ uuid: "p1", name: "devstack1", generation: 3, root_provider_uuid: "p1" }] };
         case "/resource_providers/p1/inventories":
@@ -73,6 +80,48 @@ it("shows the guests of each hypervisor, and which of them the record has elsewh
   ]);
   expect(rows.map(guestSummary)).toEqual(["2 running, 1 shut off (1 stale, 1 unknown)", "-", "1 running (1 unknown)"]);
   expect(rows[0]?.provider?.usages).toEqual({ VCPU: { used: 1, capacity: 32 } });
+});
+
+it("calls no guest stale that a move has where it is", async () => {
+  const move = (instance: string, type: string, status: string) => {
+    return {
+      instance_uuid: instance,
+      migration_type: type,
+      status,
+      source_compute: "devstack1",
+      dest_compute: "devstack2",
+    };
+  };
+  const servers = [
+    server("resized", "devstack2", "VERIFY_RESIZE"),
+    server("reset", "devstack2", "ACTIVE"),
+    server("confirmed", "devstack2"),
+    server("resizing", "devstack2", "RESIZE"),
+    server("evacuated", "devstack2"),
+    server("arriving", "devstack1", "MIGRATING"),
+  ];
+  const moves = [
+    move("resized", "resize", "finished"),
+    move("reset", "resize", "finished"),
+    move("confirmed", "migration", "confirmed"),
+    move("resizing", "migration", "post-migrating"),
+    move("evacuated", "evacuation", "accepted"),
+    move("arriving", "live-migration", "running"),
+  ];
+  const names = ["resized", "reset", "confirmed", "resizing", "evacuated"];
+  const guests = new Map([
+    ["devstack1", names.map((name) => guest(name, "shut off"))],
+    ["devstack2", [guest("arriving")]],
+  ]);
+  const [first, second] = await clusterStatus(session(servers, moves), guests, NONE);
+  expect(first?.guests?.map(({ uuid, record }) => `${uuid} ${record}`)).toEqual([
+    "resized moving",
+    "reset stale",
+    "confirmed stale",
+    "resizing moving",
+    "evacuated stale",
+  ]);
+  expect(second?.guests).toMatchObject([{ uuid: "arriving", record: "moving" }]);
 });
 
 it("shows servers without a host, or of a host that nothing else knows", async () => {
