@@ -1,3 +1,4 @@
+import { openCloudSession } from "../../cluster/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
 import type { Supervisor } from "../../cluster/local/supervisor.js";
 import type { DownHosts } from "../../cluster/snapshot/saved-hosts.js";
@@ -18,7 +19,7 @@ import { playNamed } from "./scenario/play-named.js";
 import { saveStart } from "./snapshot/up-restore.js";
 import { noHeartbeatText, untilReady, waitingText } from "./until-ready.js";
 import { additionArguments, IRONIC_HOST, type UpOptions } from "./up-children.js";
-import { welcome } from "./welcome.js";
+import { type Welcome, welcome } from "./welcome.js";
 
 /** The start that has come about. */
 interface Started {
@@ -91,9 +92,13 @@ export async function tellStarted(
     // What reset goes back to is the state that was asked for.
     await saveStart(directory);
   }
+  const sample = await sampleServer(directory);
   const where = placeText(options.stateDir);
   const attached = !process.connected;
-  const started = welcome({ url, outside, where, attached, directory, here, another, missing, leftDown }, terminal);
+  const started = welcome(
+    { url, outside, where, attached, directory, here, sample, another, missing, leftDown },
+    terminal,
+  );
   const text = played === undefined ? started : `${started}\n\n${played.text}`;
   terminal.print(text);
   if (described !== undefined) {
@@ -143,4 +148,48 @@ async function untilHeartbeats({
   } finally {
     await runtime.http.close();
   }
+}
+
+interface FlavorView {
+  readonly name: string;
+  readonly ram: number;
+  readonly disk: number;
+}
+interface ImageView {
+  readonly name: string | null;
+  readonly status: string;
+  readonly min_ram: number;
+  readonly min_disk: number;
+}
+
+/** Names of devstack's, which its users know. */
+const USUAL = { flavor: "m1.tiny", image: /^cirros/ };
+
+/** Returns what a first server can be made of: devstack's flavor and image, or else the smallest flavor for an image that there is. */
+async function sampleServer(directory: StateDir): Promise<Welcome["sample"]> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    const session = await openCloudSession(runtime.files, runtime.http, directory);
+    const [{ flavors }, { images }] = await Promise.all([
+      session.request("compute", "GET", "/flavors/detail", "2.1") as Promise<{ flavors: readonly FlavorView[] }>,
+      session.request("image", "GET", "/v2/images", "2.0") as Promise<{ images: readonly ImageView[] }>,
+    ]);
+    return chooseSample(flavors, images);
+  } catch {
+    // The rest of the text is right without.
+    return undefined;
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+/** @internal for tests */
+export function chooseSample(flavors: readonly FlavorView[], images: readonly ImageView[]): Welcome["sample"] {
+  const active = images.filter(({ name, status }) => status === "active" && name !== null);
+  const image = active.find(({ name }) => USUAL.image.test(name ?? "")) ?? active[0];
+  const fitting = flavors
+    .filter(({ ram, disk }) => ram >= (image?.min_ram ?? 0) && disk >= (image?.min_disk ?? 0))
+    .toSorted((one, other) => one.ram - other.ram || one.disk - other.disk);
+  const flavor = fitting.find(({ name }) => name === USUAL.flavor) ?? fitting[0];
+  return flavor === undefined || image?.name == null ? undefined : { flavor: flavor.name, image: image.name };
 }

@@ -16,6 +16,8 @@ export interface Welcome {
   readonly directory: StateDir;
   /** The working directory's `clouds.yaml` is the cluster's. */
   readonly here: boolean;
+  /** Names of a flavor and an image that there are, for a first server; undefined: there are none. */
+  readonly sample: { readonly flavor: string; readonly image: string } | undefined;
   /** Arguments that add a host to those that run; undefined: a file names them. */
   readonly another: readonly string[] | undefined;
   /** Hosts that do not serve, with why. */
@@ -29,7 +31,7 @@ const NAMED = 10;
 
 /** What `up` prints once everything that comes up is up. */
 export function welcome(
-  { url, outside, where, attached, directory, here, another, missing, leftDown }: Welcome,
+  { url, outside, where, attached, directory, here, sample, another, missing, leftDown }: Welcome,
   terminal: Terminal,
 ): string {
   const { bold, red } = terminal.colors;
@@ -45,7 +47,9 @@ export function welcome(
     ...(here
       ? ["Point a client at it (in this folder; elsewhere by `compute-cluster env`):", "  export OS_CLOUD=devstack"]
       : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
-    "  openstack server create --flavor m1.tiny --image cirros --wait vm1",
+    ...(sample === undefined
+      ? []
+      : [`  openstack server create --flavor ${quoted(sample.flavor)} --image ${quoted(sample.image)} --wait vm1`]),
     "",
     ...(another === undefined
       ? []

@@ -1,5 +1,6 @@
 import picocolors from "picocolors";
 import { expect, test } from "vitest";
+import { chooseSample } from "../../../../src/cli/cluster/up-started.js";
 import { welcome } from "../../../../src/cli/cluster/welcome.js";
 import type { Terminal } from "../../../../src/cli/ui/terminal.js";
 import { ownServices } from "../../../../src/cluster/identity/catalog/catalog.js";
@@ -15,6 +16,7 @@ const UP = {
   another: undefined,
   missing: [],
   leftDown: [],
+  sample: { flavor: "m1.tiny", image: "cirros" },
 } as const;
 
 test("names each service of the catalog, and a command that the client understands without a microversion", () => {
@@ -23,4 +25,23 @@ test("names each service of the catalog, and a command that the client understan
   expect(text.match(/http:\/\/127\.0\.0\.1:8774\/\S+/g)).toHaveLength(services.length);
   expect(text).toContain("http://127.0.0.1:8774/ by  npx compute-cluster open");
   expect(text).toContain("  openstack server create --flavor m1.tiny --image cirros --wait vm1\n");
+});
+
+test("recommends a server of a flavor and an image that the cluster has, and none where it has none", () => {
+  const directory = stateDir("/somewhere", "/");
+  const image = (name: string, more: object = {}) => ({ name, status: "active", min_ram: 0, min_disk: 0, ...more });
+  const flavor = (name: string, ram: number, disk = 1) => ({ name, ram, disk });
+  const devstack = [flavor("m1.nano", 64), flavor("m1.tiny", 512)];
+  expect(chooseSample(devstack, [image("debian"), image("cirros-0.6.3")])).toEqual({
+    flavor: "m1.tiny",
+    image: "cirros-0.6.3",
+  });
+  const own = [flavor("huge", 65_536), flavor("too small", 128), flavor("a b", 256)];
+  const sample = chooseSample(own, [image("queued", { status: "queued" }), image("debian", { min_ram: 200 })]);
+  expect(welcome({ ...UP, sample, directory }, terminal)).toContain(
+    "  openstack server create --flavor 'a b' --image debian --wait vm1\n",
+  );
+  expect(chooseSample([], [image("cirros")])).toBeUndefined();
+  expect(chooseSample(own, [])).toBeUndefined();
+  expect(welcome({ ...UP, sample: undefined, directory }, terminal)).not.toContain("server create");
 });
