@@ -60,7 +60,7 @@ export async function tellStarted(
   const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
   const outside = (await readClusterInfo(new NodeFiles(), directory))?.outside;
   lines.pause();
-  const silent = await untilHeartbeats({ supervisor, directory, ended, tellStep });
+  const silent = await untilHeartbeats({ supervisor, directory, ended, warn, tellStep });
   if (ended.aborted) {
     return;
   }
@@ -116,8 +116,9 @@ async function untilHeartbeats({
   supervisor,
   directory,
   ended,
+  warn,
   tellStep,
-}: Pick<StartedPlace, "supervisor" | "directory" | "ended"> & {
+}: Pick<StartedPlace, "supervisor" | "directory" | "ended" | "warn"> & {
   readonly tellStep: (say: string) => void;
 }): Promise<ReadonlySet<string>> {
   const serving = supervisor.hosts.filter(({ state }) => state === "serving").map(({ host }) => host);
@@ -140,11 +141,12 @@ async function untilHeartbeats({
       }),
     );
   } catch (error) {
-    // The control plane may be on its way down.
-    if (ended.aborted) {
-      return new Set();
+    if (!ended.aborted) {
+      warn(
+        `it is not known whether servers can be scheduled to the hosts: ${error instanceof Error ? error.message : error}`,
+      );
     }
-    throw error;
+    return new Set();
   } finally {
     await runtime.http.close();
   }

@@ -11,7 +11,7 @@ const SAVED_STATES = ["running", "killed", "stopped", "suspended"] as const;
 type SavedHostState = (typeof SAVED_STATES)[number];
 
 /** A host's agent and service when a snapshot was saved. */
-export interface SavedHost {
+interface SavedHost {
   /** `suspended`: its process was stopped, as by SIGSTOP. An agent that was starting, or had failed, was to run. */
   readonly state: SavedHostState;
   readonly forcedDown: boolean;

@@ -1,10 +1,16 @@
 import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
 import { savedHosts } from "../../../cluster/snapshot/saved-hosts.js";
 import { refuseForeignDrivers, Snapshots } from "../../../cluster/snapshot/snapshots.js";
+import type { HostRow } from "../../../conductor/methods/hosts.js";
+import type { HostSession } from "../../../conductor/port.js";
+import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { withOperatorSession } from "../operator-session.js";
 import { whilePaused } from "./paused.js";
 import { snapshotFacts } from "./snapshot-facts.js";
+
+/** Hosts of other processes that are asked about at a time. */
+const AT_A_TIME = 64;
 
 /**
  * Saves the state of a cluster that runs, and how its hosts are. It stands for that, for a second at most.
@@ -15,15 +21,38 @@ export async function saveRunning(
   place: { readonly directory: StateDir; readonly runtime: Runtime },
 ): Promise<void> {
   const { directory, runtime } = place;
-  const hosts = await withOperatorSession("snapshot-save", place, (session) =>
-    session.call("list_hosts", { host: null }),
-  );
+  const { hosts, pids } = await withOperatorSession("snapshot-save", place, async (session) => {
+    const all = await session.call("list_hosts", { host: null });
+    return { hosts: all, pids: await pidsHere(all, session, runtime.processes.machine) };
+  });
   const facts = await snapshotFacts(directory, runtime);
   refuseForeignDrivers(facts.drivers);
   const snapshots = new Snapshots(directory, runtime.files);
   const controlPlane = (await readClusterInfo(runtime.files, directory))?.pid;
-  const pids = [...hosts.map(({ pid }) => pid), controlPlane ?? null].filter((pid) => pid !== null);
-  await whilePaused(pids, { directory, runtime }, (check, found) => {
-    snapshots.save(name, { ...facts, hosts: savedHosts(hosts, found) }, { check });
+  await whilePaused(
+    controlPlane === undefined ? pids : [...pids, controlPlane],
+    { directory, runtime },
+    (check, found) => {
+      snapshots.save(name, { ...facts, hosts: savedHosts(hosts, found) }, { check });
+    },
+  );
+}
+
+/**
+ * Returns the processes of this machine that serve hosts. Agents of other machines have pids that mean other processes here.
+ * @internal for tests
+ */
+export async function pidsHere(
+  hosts: readonly Pick<HostRow, "host" | "pid" | "process">[],
+  session: Pick<HostSession, "call">,
+  machine: string,
+): Promise<readonly number[]> {
+  const pids = await mapConcurrently(hosts, AT_A_TIME, async ({ host, pid, process }) => {
+    if (process !== "elsewhere") {
+      return pid;
+    }
+    const holder = await session.call("host_lease_holder", { host });
+    return holder?.machine === machine ? holder.pid : null;
   });
+  return pids.filter((pid) => pid !== null);
 }
