@@ -3,6 +3,7 @@ import type { HostProcess } from "../../conductor/methods/hosts.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { Files } from "../../runtime/files.js";
 import { isObject } from "../../runtime/is-object.js";
+import { quoted } from "../identity/openrc.js";
 import type { StateDir } from "../local/state-dir.js";
 import { DOWN_HOSTS } from "./kept-files.js";
 import { SnapshotRefused } from "./snapshot-error.js";
@@ -97,11 +98,7 @@ export function downHostsText(hosts: SavedHosts = {}, where: string): readonly s
       : [
           `Killed: ${foldHosts(suspended)}, suspended when the state was saved; no process can be suspended again as it was.`,
         ]),
-    ...(down === ""
-      ? []
-      : [
-          `"compute-cluster host start ${down}${where}" starts ${down.includes("[") || down.includes(",") ? "them" : "it"}.`,
-        ]),
+    ...(down === "" ? [] : [`To start again: compute-cluster host start ${quoted(down)}${where}`]),
   ];
 }
 

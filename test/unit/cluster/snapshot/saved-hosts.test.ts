@@ -65,7 +65,7 @@ describe("what a snapshot says of hosts", () => {
     expect(downHostsText(SAVED, " --name ci")).toEqual([
       "Left down, as when the state was saved: b[1-2] killed, c stopped.",
       "Killed: d, suspended when the state was saved; no process can be suspended again as it was.",
-      '"compute-cluster host start b[1-2],c,d --name ci" starts them.',
+      "To start again: compute-cluster host start 'b[1-2],c,d' --name ci",
     ]);
     expect(downHostsText({ a: { state: "running", forcedDown: true } }, "")).toEqual([]);
     expect(downHostsText(undefined, "")).toEqual([]);
