@@ -61,6 +61,11 @@ export function snapshotCommand(): Command {
     .action(({ stateDir: given, json }: StateDirFlag & { readonly json?: true }) =>
       run(given, (place) => list(place, json === true)),
     );
+  add("show <name>", "the hosts of a snapshot, and in which states it brings them back")
+    .option("--json", "as JSON")
+    .action((name: string, { stateDir: given, json }: StateDirFlag & { readonly json?: true }) =>
+      run(given, (place) => show(name, place, json === true)),
+    );
   add("delete <name>", "delete a snapshot").action((name: string, { stateDir: given }: StateDirFlag) =>
     run(given, async ({ snapshots, terminal }) => {
       await snapshots.delete(name);
@@ -200,6 +205,38 @@ async function list({ snapshots, terminal }: SnapshotPlace, json: boolean): Prom
   }
   return ExitCode.ok;
 }
+
+async function show(name: string, { snapshots, terminal }: SnapshotPlace, json: boolean): Promise<number> {
+  const { facts, bytes } = snapshots.read(name);
+  const { savedAt, program, drivers, hosts: states = {} } = facts;
+  const names = [...new Set([...Object.keys(drivers), ...Object.keys(states)])];
+  const hosts = names.toSorted(new Intl.Collator("en", { numeric: true }).compare).map((host): ShownHost => {
+    const { state = null, forcedDown = null } = states[host] ?? {};
+    return { host, driver: drivers[host] ?? null, state, forcedDown };
+  });
+  const saved = new Date(savedAt).toISOString();
+  if (json) {
+    terminal.print(JSON.stringify({ name, savedAt: saved, program, bytes, hosts }, null, 2));
+  } else {
+    terminal.print(`${name}: saved ${saved} by version ${program}, ${bytes} bytes`);
+    terminal.print(renderTable(HOST_COLUMNS, hosts, terminal.columns));
+  }
+  return ExitCode.ok;
+}
+
+/** A host of a snapshot; null: the snapshot does not say. */
+interface ShownHost {
+  readonly host: string;
+  readonly driver: string | null;
+  readonly state: string | null;
+  readonly forcedDown: boolean | null;
+}
+
+const HOST_COLUMNS: readonly Column<ShownHost>[] = [
+  { title: "Host", value: ({ host }) => host },
+  { title: "Driver", value: ({ driver }) => driver ?? "-" },
+  { title: "State", value: ({ state, forcedDown }) => `${state ?? "-"}${forcedDown === true ? ", forced down" : ""}` },
+];
 
 const COLUMNS: readonly Column<ListedSnapshot>[] = [
   { title: "Name", value: ({ name }) => name },
