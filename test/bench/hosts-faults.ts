@@ -164,7 +164,7 @@ export async function measureKill(cloud: LocalCloud, hosts: BenchHosts, servers:
 async function auditUntilClean(cloud: LocalCloud, tell: (text: string) => void): Promise<number> {
   const began = performance.now();
   for (;;) {
-    const audit = new Program("compute-cluster", ["audit", "--state-dir", cloud.stateDir]);
+    const audit = new Program("compute-cluster", ["audit", "--nova-manage-exit-codes", "--state-dir", cloud.stateDir]);
     const { code } = await audit.exited;
     const elapsed = performance.now() - began;
     if (code === 0) {

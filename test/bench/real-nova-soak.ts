@@ -165,7 +165,7 @@ async function leftOf(nova: RealNova, hosts: readonly string[]): Promise<readonl
   if (theirs.rc !== 0) {
     complaints.push(`nova-manage placement audit: ${theirs.rc} ${theirs.output}`);
   }
-  const ours = new Program("compute-cluster", ["audit"], {
+  const ours = new Program("compute-cluster", ["audit", "--nova-manage-exit-codes"], {
     ...{ OS_AUTH_URL: "http://127.0.0.1:18100/v3", OS_USERNAME: "admin", OS_PASSWORD: "secret" },
     ...{ OS_PROJECT_NAME: "admin", OS_USER_DOMAIN_ID: "default", OS_PROJECT_DOMAIN_ID: "default" },
   });

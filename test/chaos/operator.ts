@@ -120,7 +120,7 @@ export class Operator {
   async #command(operation: string, ...args: readonly string[]): Promise<void> {
     const program = new Program("compute-cluster", [...args, "--state-dir", this.#world.directory.root]);
     const { code } = await program.exited;
-    this.#world.journal.count(operation, code === 1 || code === null ? "failed" : "done");
+    this.#world.journal.count(operation, code === 0 ? "done" : "failed");
     this.#world.journal.note(this.#client.who, `${operation} -> ${code}: ${program.stdout.trim().slice(0, 2_000)}`);
   }
 

@@ -37,7 +37,7 @@ describe("compute-cluster host", () => {
   };
   const rows = async (): Promise<readonly Row[]> => JSON.parse(await done("list", "--json")) as Row[];
   const states = async () => (await rows()).map(({ host: name, state }) => `${name} ${state}`);
-  const audit = () => run("compute-cluster", ["audit", "--state-dir", stateDir]);
+  const audit = () => run("compute-cluster", ["audit", "--nova-manage-exit-codes", "--state-dir", stateDir]);
 
   beforeEach(async () => {
     stateDir = await mkdtemp(join(tmpdir(), "compute-agent-hosts-"));

@@ -72,7 +72,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     // What clients are told leads to the same door.
     const { auth, cacert } = parse(await readFile(join(stateDir, "clouds.yaml"), "utf8")).clouds.devstack;
     expect([auth.auth_url, cacert]).toEqual([`${first.url}/identity/v3`, join(stateDir, "tls", "ca.pem")]);
-    await done("audit");
+    await done("audit", "--nova-manage-exit-codes");
     const http = new UndiciHttpClient({ tls: { verify: false } });
     const other = { method: "GET", url: `${first.url}/placement/`, headers: { host: "rebound.example" } } as const;
     expect((await http.request(other)).status).toBe(403);

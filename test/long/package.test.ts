@@ -143,7 +143,7 @@ describe("the packed package", () => {
         "--detach",
       );
       expect(up.stdout).toContain("An operator lowers the ratio to 1.");
-      const audit = npx("compute-cluster", "audit", "--settled-for", "0", "--name", "npx");
+      const audit = npx("compute-cluster", "audit", "--nova-manage-exit-codes", "--settled-for", "0", "--name", "npx");
       await expect(audit).rejects.toMatchObject({
         code: 3,
         stdout: expect.stringContaining("overcommitted-inventory"),

@@ -55,7 +55,7 @@ it("a scenario comes about in a cluster that runs, or it is said which step fail
     stderr: expect.stringContaining("stale-evacuation"),
   });
   expect(await run("scenario", "run", "stale-evacuation", "--into", "another")).toMatchObject({
-    code: 2,
+    code: 4,
     stderr: expect.stringContaining("holds no cloud"),
   });
 }, 120_000);

@@ -32,14 +32,14 @@ it("manage: flags of nova-manage reach the command, wrong ones with its text and
   expect(await manage(cloud, "placement", "sync_aggregates")).toEqual({ rc: 0, stdout: "" });
 });
 
-it("manage: says what to do when there is no cluster, and when it does not run", async () => {
+it("manage: ends with 4 and says what to do when there is no cluster, and when it does not run", async () => {
   expect(await manage({ stateDir: `${cloud.stateDir}/none` }, "placement", "audit")).toMatchObject({
-    rc: 255,
+    rc: 4,
     stdout: expect.stringContaining("has no cluster; name its folder with --state-dir"),
   });
   await cloud.controlPlane.kill();
   expect(await manage(cloud, "placement", "audit")).toMatchObject({
-    rc: 255,
+    rc: 4,
     stdout: expect.stringContaining('is not running; start it with "compute-cluster up" and try again'),
   });
 });

@@ -76,3 +76,25 @@ scenario("9.4 the node's row deleted while the agent runs comes back", async (la
   await lab.world.advance(200_000);
   expect(lab.store.computeNodes.byHost("devstack1")).toMatchObject([{ uuid: node.uuid, deleted: 0 }]);
 });
+
+test("2.1 row 2 an agent whose control plane comes after an hour has waited, and serves", async () => {
+  const lab = await Lab.create();
+  const run = await lab.launch("devstack1");
+  lab.controlPlane.kill();
+  const started = run.agent.start();
+  await lab.world.advance(3_600_000);
+  expect(run.agent.state).toBe("connecting");
+  await lab.controlPlane.restart();
+  await lab.world.runUntil(started);
+  expect(run.agent.state).toBe("serving");
+});
+
+test("2.1 row 2 an agent that is stopped while it waits for a control plane ends at once", async () => {
+  const lab = await Lab.create();
+  const run = await lab.launch("devstack1");
+  lab.controlPlane.kill();
+  const ended = run.agent.start().catch((error: Error) => error.name);
+  await lab.world.advance(120_000);
+  await lab.world.runUntil(run.agent.stop());
+  expect(await ended).toBe("AgentStopped");
+});

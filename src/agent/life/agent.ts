@@ -94,10 +94,10 @@ export class Agent {
     this.#ended = new AbortController();
     try {
       const services = await this.#step(() => this.#createServices()); // row 1
-      const service = await this.#step(() => lookUpService(services, serviceVersion)); // row 2
+      const { signal } = this.#ended;
+      const service = await this.#step(() => lookUpService(services, serviceVersion, { signal })); // row 2
       this.#enter("starting");
       const enter = (to: AgentState) => this.#enter(to);
-      const { signal } = this.#ended;
       await this.#step(() => initHost(services, { service, pending: this.#pending, enter, signal })); // row 3
       this.#enter("registering");
       const own = await this.#step(() => registerService(services, service, serviceVersion)); // row 4

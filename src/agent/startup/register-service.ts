@@ -1,5 +1,6 @@
-import { ServiceBinaryExists } from "../../conductor/errors.js";
+import { MessagingTimeout, ServiceBinaryExists } from "../../conductor/errors.js";
 import { OLDEST_SUPPORTED_SERVICE_VERSION, SERVICE_VERSION, type Service } from "../../records/index.js";
+import { retry } from "../../runtime/retry.js";
 import type { AgentContext } from "../context.js";
 import { RefusedVersion } from "./refusals.js";
 
@@ -8,17 +9,28 @@ const TOPIC = "compute";
 
 /**
  * Spec 2.1 row 2: the host's service; null for a new host. Writes nothing.
- * @param version that this agent says it is
+ * @param version that this agent says it is @param waiting of a start: repeats the request until a conductor responds, as Nova's
+ * `wait_until_ready` does. Default: one request
  * @throws {RefusedVersion}
  */
-export async function lookUpService(context: AgentContext, version = SERVICE_VERSION): Promise<Service | null> {
+export async function lookUpService(
+  context: AgentContext,
+  version = SERVICE_VERSION,
+  waiting?: { readonly signal: AbortSignal },
+): Promise<Service | null> {
   // Agents from before the rule don't have it.
   const checked =
     version >= OLDEST_SUPPORTED_SERVICE_VERSION && !context.config.workarounds.disableComputeServiceCheckForFfu;
-  const [oldest, service] = await Promise.all([
-    checked ? context.conductor.call("service_minimum_version", { binary: BINARY }) : 0,
-    context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY }),
-  ]);
+  const read = () =>
+    Promise.all([
+      checked ? context.conductor.call("service_minimum_version", { binary: BINARY }, waiting) : 0,
+      context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY }, waiting),
+    ]);
+  const [oldest, service] = await retry(context.runtime.timers, read, {
+    ...waiting,
+    attempts: waiting === undefined ? 1 : Number.POSITIVE_INFINITY,
+    retryOn: (error) => error instanceof MessagingTimeout,
+  });
   if (oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
     throw new RefusedVersion({
       found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${version}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,

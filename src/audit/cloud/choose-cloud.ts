@@ -1,7 +1,7 @@
 import type { Files } from "../../runtime/files.js";
 import type { CloudConfig } from "./cloud-config.js";
 import { readCloudsFile, searchPath } from "./clouds-file.js";
-import { CloudConfigInvalid } from "./errors.js";
+import { NoLocalCloud } from "./errors.js";
 import { readCloudConfig, type Settings } from "./settings.js";
 
 export interface CloudChoice {
@@ -24,7 +24,7 @@ const NO_CLOUD =
 /**
  * A named cloud comes from clouds.yaml; otherwise the local cluster that was asked for; otherwise what the OS_* variables
  * say; otherwise the local cluster.
- * @throws {CloudConfigInvalid}
+ * @throws {CloudConfigInvalid} @throws {NoLocalCloud}
  */
 export async function chooseCloud(files: Files, choice: CloudChoice): Promise<CloudConfig> {
   const config = readCloudConfig(await chooseSettings(files, choice));
@@ -73,7 +73,7 @@ async function localSettings(files: Files, { file, cloud, asked }: CloudChoice["
   if ((await files.readIfPresent(file)) !== undefined) {
     return readCloudsFile(files, [file], cloud);
   }
-  throw new CloudConfigInvalid(
+  throw new NoLocalCloud(
     asked === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
   );
 }

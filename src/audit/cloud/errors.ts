@@ -8,7 +8,12 @@ export class CloudConfigInvalid extends CloudError {
   override readonly name = "CloudConfigInvalid";
 }
 
-/** Nothing answered at the address. */
+/** Nothing names a cloud, and the state directory has none either. */
+export class NoLocalCloud extends CloudError {
+  override readonly name = "NoLocalCloud";
+}
+
+/** No service responds at the address. */
 export class CloudUnreachable extends CloudError {
   override readonly name = "CloudUnreachable";
 }

@@ -6,7 +6,7 @@ import { readPlan } from "../../audit/plan/plan-file.js";
 import { ProgressBar } from "../ui/progress-bar.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
-import { AuditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
+import { auditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
 
 interface ApplyOptions extends CloudOptions {
   readonly only: readonly string[];
@@ -19,8 +19,8 @@ export function applyCommand(): Command {
     .summary("carry out what audit --plan wrote, or take it back")
     .description(
       "Does one edit after the other, each only if nobody has changed its consumer or provider since the audit; an edit that is " +
-        "refused stops no other. May be run again, also after it was killed. Exits with 4 (edits done), 0 (nothing was left to " +
-        "do), 1 (an edit was refused, or the cloud failed) or 2 (options, clouds.yaml, the plan).",
+        "refused stops no other. May be run again, also after it was killed. Exits with 0 (edits done, or nothing left to do), " +
+        "1 (an edit was refused, or the cloud failed), 2 (options, clouds.yaml, the plan) or 4 (no control plane responds).",
     )
     .argument("<plan>", "the file")
     .option(
@@ -52,9 +52,9 @@ function run(file: string, options: ApplyOptions): Promise<number> {
     }).finally(() => bar.clear());
     terminal.print(options.json === true ? asJson(lines) : asText(lines, terminal.columns));
     if (lines.some(({ outcome }) => outcome.state === "refused")) {
-      return AuditExitCode.failed;
+      return auditExitCode("failed", options);
     }
-    return lines.some(({ outcome }) => outcome.state === "done") ? AuditExitCode.applied : AuditExitCode.none;
+    return auditExitCode(lines.some(({ outcome }) => outcome.state === "done") ? "applied" : "none", options);
   });
 }
 

@@ -15,15 +15,17 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { terminalText } from "../../runtime/terminal-text.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
+import { exitCodeOf } from "../ui/report-failure.js";
 
 export interface CloudOptions {
   readonly osCloud?: string;
   readonly osRegionName?: string;
   readonly osInterface?: string;
   readonly stateDir?: string;
+  readonly novaManageExitCodes?: true;
 }
 
-/** Which cloud: the options of OpenStack's clients. */
+/** The cloud, as OpenStack's clients name it, and the exit codes. */
 export function cloudOptions(): Option[] {
   return [
     new Option(
@@ -36,11 +38,26 @@ export function cloudOptions(): Option[] {
       "--state-dir <dir>",
       `the local cluster of this state directory, whatever OS_* variables say (without any: "${DEFAULT_STATE_DIR}")`,
     ),
+    new Option(
+      "--nova-manage-exit-codes",
+      "exit codes of nova-manage placement audit: 3 found, 4 edits done, 1 failed or not reachable",
+    ),
   ];
 }
 
-/** What nova-manage's audit means by its exit codes (spec 7.4). */
-export const AuditExitCode = { none: 0, failed: 1, found: 3, applied: 4 } as const;
+/** Exit codes of nova-manage's audit (spec 7.4), which `--nova-manage-exit-codes` asks for. */
+const NOVA_MANAGE_CODES = { none: 0, failed: 1, found: 3, applied: 4 } as const;
+
+/** The exit code of a result. Without nova-manage's codes, findings and edits are no failure. */
+export function auditExitCode(
+  result: keyof typeof NOVA_MANAGE_CODES,
+  { novaManageExitCodes }: Pick<CloudOptions, "novaManageExitCodes">,
+): number {
+  if (novaManageExitCodes === true) {
+    return NOVA_MANAGE_CODES[result];
+  }
+  return result === "failed" ? ExitCode.failure : ExitCode.ok;
+}
 
 /** Runs `work` with the cloud, and with its state directory if it is the local cluster; what a person can mend becomes one line and an exit code. */
 export async function withCloud(
@@ -66,12 +83,12 @@ export async function withCloud(
     const isLocal = (await localCloud(files, local))?.authUrl === config.authUrl;
     return await work(await openCloud(runtime.http, config), runtime, isLocal ? directory : null);
   } catch (error) {
-    const isOfPlan = error instanceof PlanUnreadable || error instanceof NotInPlan;
-    if (!(error instanceof CloudError || isOfPlan)) {
+    if (!(error instanceof CloudError || error instanceof PlanUnreadable || error instanceof NotInPlan)) {
       throw error;
     }
     process.stderr.write(`${terminalText(`${program}: ${error.message}`)}\n`);
-    return error instanceof CloudConfigInvalid || isOfPlan ? ExitCode.usage : AuditExitCode.failed;
+    const code = exitCodeOf(error);
+    return code === ExitCode.usage || options.novaManageExitCodes !== true ? code : auditExitCode("failed", options);
   } finally {
     await runtime?.http.close();
   }

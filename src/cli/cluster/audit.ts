@@ -7,7 +7,7 @@ import { writePlan } from "../../audit/plan/plan-file.js";
 import { ProgressBar } from "../ui/progress-bar.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
-import { AuditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
+import { auditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
 import { guestsByHost } from "./reported-guests.js";
 
 interface AuditCommandOptions extends CloudOptions {
@@ -25,7 +25,7 @@ export function auditCommand(): Command {
     .description(
       "Compares what Placement accounts with the servers, migrations and compute nodes of the Compute API, of this cluster or of " +
         "any OpenStack cloud, and tells what is wrong. Changes nothing. Whatever is found is looked at twice; servers that build " +
-        "or move are left alone. Exits with 0 (nothing found), 3 (found), 1 (failed) or 2 (options, clouds.yaml).",
+        "or move are left alone. Exits with 0 (done, with or without findings), 1 (failed), 2 (options, clouds.yaml) or 4 (no control plane responds).",
     )
     .option("--plan <file>", "write the edits that would put it right, for compute-cluster apply")
     .option("--json", "the findings as JSON")
@@ -84,7 +84,7 @@ function run(options: AuditCommandOptions): Promise<number> {
       await writePlan(files, resolve(options.plan), result.plan);
     }
     terminal.print(options.json === true ? asJson(result) : asText(result, terminal.columns, options.plan));
-    return result.findings.length === 0 ? AuditExitCode.none : AuditExitCode.found;
+    return auditExitCode(result.findings.length === 0 ? "none" : "found", options);
   });
 }
 

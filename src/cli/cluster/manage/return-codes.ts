@@ -1,4 +1,8 @@
 /** What `--help` says at its end. */
+const NO_CONTROL_PLANE = `
+
+Without a control plane that responds, the code is 4, as for every command, and the reason is on standard error.`;
+
 export const HEAL_RETURN_CODES = `
 Return codes:
   0    allocations were created or updated
@@ -8,7 +12,7 @@ Return codes:
   4    nothing was healed
   8    an instance with vGPU or Cyborg resources cannot be healed
   127  invalid input
-  255  something unexpected`;
+  255  something unexpected${NO_CONTROL_PLANE}`;
 
 export const AUDIT_RETURN_CODES = `
 Return codes:
@@ -17,7 +21,7 @@ Return codes:
   3    orphaned allocations were found
   4    orphaned allocations were found and deleted
   127  invalid input
-  255  something unexpected`;
+  255  something unexpected${NO_CONTROL_PLANE}`;
 
 export const SYNC_RETURN_CODES = `
 Return codes:
@@ -28,4 +32,4 @@ Return codes:
   4    hosts of aggregates are mapped to no cell
   5    hosts of aggregates have no compute node
   6    hosts of aggregates have no resource provider
-  255  something unexpected`;
+  255  something unexpected${NO_CONTROL_PLANE}`;

@@ -48,8 +48,9 @@ async function run<Flags extends ManageFlags>(flags: Flags, work: Work<Flags>): 
   const runtime = createNodeRuntime({ logger: quietLogger });
   const directory = stateDir(flags.stateDir, process.cwd());
   try {
-    return await runCommand(terminal.print, () =>
-      withOperatorSession("manage", { runtime, directory }, async (conductor) =>
+    // Without a control plane there is no command of nova-manage's to fail: the exit code is that of every command.
+    return await withOperatorSession("manage", { runtime, directory }, (conductor) =>
+      runCommand(terminal.print, async () =>
         work(await partsOf(flags, { runtime, conductor, stateDir: directory.root, print: terminal.print }), flags),
       ),
     );

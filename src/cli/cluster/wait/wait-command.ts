@@ -127,11 +127,10 @@ async function look(
       throw error;
     }
     // It may be about to start.
-    const code = exitCodeOf(error);
     const text =
       error instanceof NoLocalCloud
         ? `nothing was started there yet; "compute-cluster up${placeText(place.given)}" does that`
         : error.message;
-    return { text, code: code === ExitCode.usage ? ExitCode.unreachable : code };
+    return { text, code: exitCodeOf(error) };
   }
 }

@@ -8,9 +8,7 @@ import { KeptHosts } from "../kept-hosts.js";
 import { hostArguments } from "../up-children.js";
 import type { CommandDeeds } from "./command-deed.js";
 
-/** Codes with which `audit`, `apply` and `--dry-run` end when they have something to say. */
-const FOUND = [3];
-const APPLIED = [4];
+/** The exit code of `--dry-run` for a start that would be rejected. */
 const REFUSED = [3];
 
 const ONLY: ActionField = { name: "only", label: "Only of this consumer or provider", type: "text", required: false };
@@ -47,7 +45,6 @@ export function clusterDeeds(
         },
         `compute-cluster audit --plan ${plan}${place}`,
       ),
-      FOUND,
     ),
     commands.deed(
       action(
@@ -61,7 +58,6 @@ export function clusterDeeds(
         },
         `compute-cluster apply ${plan} [--only {only}]${place}`,
       ),
-      APPLIED,
     ),
     commands.deed(
       action(
@@ -75,7 +71,6 @@ export function clusterDeeds(
         },
         `compute-cluster apply --undo ${plan} [--only {only}]${place}`,
       ),
-      APPLIED,
     ),
     commands.deed(
       action(

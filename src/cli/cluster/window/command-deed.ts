@@ -18,17 +18,14 @@ export class CommandDeeds {
   readonly #end = new AbortController();
   #running = 0;
 
-  /**
-   * Something that is done by the commands of its action, one after the other.
-   * @param found codes with which they end, besides 0, when they have done what they were asked
-   */
-  deed(action: WindowAction, found: readonly number[] = []): Deed {
+  /** Something that is done by the commands of its action, one after the other. */
+  deed(action: WindowAction): Deed {
     return {
       action,
       run: async (body) => {
         const lines: string[] = [];
         for (const command of action.commands) {
-          lines.push(...(await this.run(wordsOf(command, body), found)));
+          lines.push(...(await this.run(wordsOf(command, body), [])));
         }
         return { lines };
       },
@@ -53,7 +50,10 @@ export class CommandDeeds {
     };
   }
 
-  /** @returns the lines that it has printed. @throws {Error} what it has complained of */
+  /**
+   * @param found codes with which it ends, besides 0, when it has done what it was asked
+   * @returns the lines that it has printed. @throws {Error} what it has complained of
+   */
   async run(words: readonly string[], found: readonly number[]): Promise<readonly string[]> {
     if (this.#running >= AT_A_TIME) {
       throw new Error(`${AT_A_TIME} commands run already: try again when one has ended`);

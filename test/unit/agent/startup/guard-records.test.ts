@@ -251,8 +251,8 @@ describe("2.1 rows 2 and 4 the host's service", () => {
   test("is looked up by host", async () => {
     const { stage, service } = lookUp(OLDEST_SUPPORTED_SERVICE_VERSION);
     expect(await service()).toBe(SERVICE);
-    expect(stage.said("service_minimum_version")[0]).toEqual([{ binary: "nova-compute" }]);
-    expect(stage.said("service_get_by_host")[0]).toEqual([{ host: "here", binary: "nova-compute" }]);
+    expect(stage.said("service_minimum_version")[0]?.[0]).toEqual({ binary: "nova-compute" });
+    expect(stage.said("service_get_by_host")[0]?.[0]).toEqual({ host: "here", binary: "nova-compute" });
   });
 
   test.each<[string, number, number | undefined, boolean, boolean]>([

@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
-import { toDo } from "../../../../src/cli/ui/report-failure.js";
+import { CloudConfigInvalid, CloudUnreachable, NoLocalCloud } from "../../../../src/audit/cloud/errors.js";
+import { exitCodeOf, toDo } from "../../../../src/cli/ui/report-failure.js";
+import { NoLocalCloud as NoClusterHere } from "../../../../src/cluster/local/cloud-session.js";
+import { ConductorUnreachable, JoinTokenRefused } from "../../../../src/conductor/errors.js";
+import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { RefusedByBroker } from "../../../../src/runtime/message-broker.js";
 
 it("names the options that decide of which kind queues are, to whom a broker refuses for theirs", () => {
@@ -8,4 +12,20 @@ it("names the options that decide of which kind queues are, to whom a broker ref
   );
   expect(toDo(new RefusedByBroker("ACCESS_REFUSED", "the login"))).toBe("");
   expect(toDo(new Error("disk full"))).toBe("");
+});
+
+it.each([
+  new CloudUnreachable("no answer"),
+  new ConductorUnreachable("no answer"),
+  new HttpConnectFailure("http://127.0.0.1:1", "ECONNREFUSED"),
+  new HttpTimeout("http://127.0.0.1:1", 60_000),
+  new JoinTokenRefused("wrong"),
+  new NoClusterHere("no cluster"),
+  new NoLocalCloud("no cluster"),
+])("ends with 4 for $name: there is no control plane that responds", (error) => {
+  expect(exitCodeOf(error)).toBe(4);
+});
+
+it("ends with 2 for a clouds.yaml that cannot be used, and with 1 for an unforeseen failure", () => {
+  expect([exitCodeOf(new CloudConfigInvalid("no YAML")), exitCodeOf(new Error("disk full"))]).toEqual([2, 1]);
 });
