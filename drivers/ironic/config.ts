@@ -12,10 +12,10 @@ export const ironicSchema = {
     auth_type: {
       type: "text",
       default: null,
-      choices: ["password", "http_basic", "none"],
+      choices: ["password", "v3password", "http_basic", "none"],
       help: "How the agent authenticates; unset as none.",
     },
-    auth_url: { type: "text", default: null, help: "Address of Identity, for auth_type = password." },
+    auth_url: { type: "text", default: null, help: "Address of Identity, for auth_type = password or v3password." },
     username: { type: "text", default: null, help: "User, for auth_type = password or http_basic." },
     password: { type: "text", default: null, secret: true, help: "Password, for auth_type = password or http_basic." },
     project_name: { type: "text", default: null, help: "Project that the token is for." },
@@ -27,6 +27,14 @@ export const ironicSchema = {
       default: ["internal", "public"],
       help: "Interfaces of endpoints, the first that is there is taken.",
     },
+    cafile: {
+      type: "text",
+      default: null,
+      help: "Authorities that HTTPS is checked against, in PEM; unset, with the three below: as in [placement].",
+    },
+    certfile: { type: "text", default: null, help: "This agent's certificate for HTTPS, in PEM." },
+    keyfile: { type: "text", default: null, help: "Its key." },
+    insecure: { type: "boolean", default: false, help: "Accept any certificate." },
     shard: {
       type: "text",
       default: null,

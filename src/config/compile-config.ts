@@ -223,6 +223,9 @@ class Compiler {
       if (value !== undefined) {
         return { section, option, definition, value, origin };
       }
+      if (definition.reader === "control-plane" && this.#place.program === "agent" && !(fallback instanceof Derived)) {
+        return { section, option, definition, value: fallback, origin: DEFAULT_ORIGIN };
+      }
       this.#problem(section, option, definition, origin, substituted, `expected ${type.expected}`);
     } catch (error) {
       if (!(error instanceof UnknownReference)) {

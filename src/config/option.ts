@@ -5,6 +5,8 @@ export interface Place {
   /** Absolute path of the folder given with `--state-dir`. */
   readonly stateDir: string;
   readonly hostname: string;
+  /** The program that reads the options. Default: any, so that each value has to be right. */
+  readonly program?: "agent";
 }
 
 /** One option: the values it takes, its default, and what it is for. */
@@ -17,6 +19,8 @@ export interface Option<T> {
   readonly source?: string;
   /** Shown as `****`. */
   readonly secret?: boolean;
+  /** The program that reads it alone. Another program takes its default for a value that it does not know. */
+  readonly reader?: "control-plane";
 }
 
 /** A default that is computed: the text that could stand in the file, in which `$name` refers to other options. */
@@ -37,7 +41,7 @@ export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 /** Option tables by section. */
 export type SectionTable = Readonly<Record<string, OptionTable>>;
 
-type Extras = Pick<Option<unknown>, "source" | "secret">;
+type Extras = Pick<Option<unknown>, "source" | "secret" | "reader">;
 
 export function option<T>(
   type: ValueType<T>,
@@ -51,6 +55,12 @@ export function option<T>(
 /** An option that may be unset, which is its default: `null`. */
 export function unset<T>(type: ValueType<T>, help: string, extras: Extras = {}): Option<T | null> {
   return option(optional(type), null, help, extras);
+}
+
+/** Marks all options of a section as those of the control plane. */
+export function forControlPlane<T extends OptionTable>(options: T): T {
+  const marked = Object.entries(options).map(([name, each]) => [name, { ...each, reader: "control-plane" }]);
+  return Object.fromEntries(marked) as T;
 }
 
 /** Keeps a text from being taken for a reference to an option. */

@@ -12,6 +12,8 @@ export interface HttpRequest {
   /** Milliseconds until {@link HttpTimeout}; default 60,000. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
+  /** The section of nova.conf whose `cafile`, `certfile`, `keyfile` and `insecure` secure the connection. Default: the client's own. */
+  readonly tlsSection?: string;
 }
 
 export interface HttpResponse {

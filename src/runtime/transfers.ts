@@ -15,6 +15,8 @@ export interface Transfer {
   /** Milliseconds in which the other end neither takes nor gives anything until {@link HttpTimeout}; default 60,000. */
   readonly idle?: number;
   readonly signal?: AbortSignal;
+  /** The section of nova.conf whose `cafile`, `certfile`, `keyfile` and `insecure` secure the connection. Default: the client's own. */
+  readonly tlsSection?: string;
 }
 
 export interface TransferAnswer {

@@ -16,6 +16,8 @@ export interface LoadDriverOptions {
   readonly builtIns: BuiltInDrivers;
   /** Absolute folder that paths and installed packages are looked up from. */
   readonly cwd: string;
+  /** By names of drivers of nova-compute, what to use in their place. */
+  readonly novaDrivers?: Readonly<Record<string, string>>;
 }
 
 /** What a driver's module exports. */
@@ -33,6 +35,7 @@ export interface LoadedDriver {
  * @throws {InvalidDriver} saying what was tried, or which rule of the contract the module breaks.
  */
 export async function loadDriver(name: string, options: LoadDriverOptions): Promise<LoadedDriver> {
+  refuseNovaDriver(name, options.novaDrivers ?? {});
   const tried: string[] = [];
   for (const [what, find] of ways(name, options)) {
     let loaded: unknown;
@@ -57,6 +60,16 @@ export async function loadDriver(name: string, options: LoadDriverOptions): Prom
       `Built in are: ${Object.keys(options.builtIns).join(", ")}; else name an installed npm package, ` +
       "or a path that begins with ./ or /",
   );
+}
+
+/** @throws {InvalidDriver} the name is that of a Python class, as `libvirt.LibvirtDriver` or `nova.virt.libvirt.LibvirtDriver`. */
+function refuseNovaDriver(name: string, novaDrivers: Readonly<Record<string, string>>): void {
+  const short = name.replace(/^nova\.virt\./, "").replace(/\.driver\.(?=\w+$)/, ".");
+  if (Object.hasOwn(novaDrivers, short)) {
+    throw new InvalidDriver(
+      `compute_driver ${name} cannot be loaded: it is a Python class of nova-compute; ${novaDrivers[short]}`,
+    );
+  }
 }
 
 /** Finds the file of a module, or what loads one that is built in. */

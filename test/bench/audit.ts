@@ -25,7 +25,14 @@ interface Row extends Size {
 
 async function audit(stateDir: string, { orphans = 0 }: Size, more: readonly string[]): Promise<number> {
   const start = performance.now();
-  const program = new Program("compute-cluster", ["audit", "--nova-manage-exit-codes", "--state-dir", stateDir, "--json", ...more]);
+  const program = new Program("compute-cluster", [
+    "audit",
+    "--nova-manage-exit-codes",
+    "--state-dir",
+    stateDir,
+    "--json",
+    ...more,
+  ]);
   const { code } = await program.exited;
   const seconds = (performance.now() - start) / 1000;
   if (code !== (orphans === 0 ? 0 : 3)) {

@@ -1,5 +1,5 @@
 import { type Clock, type HttpClient, type HttpResponse, InvalidConfiguration } from "../../../src/virt/index.js";
-import type { IronicConfig } from "../config.js";
+import { type IronicConfig, ironicSchema } from "../config.js";
 import { catalogEndpoint } from "./catalog.js";
 import { IronicError } from "./ironic-error.js";
 
@@ -25,6 +25,7 @@ export function createAccess(
 ): IronicAccess {
   switch (config.authType) {
     case "password":
+    case "v3password":
       return new KeystoneAccess(doors, config);
     case "http_basic": {
       const credentials = `${needed(config, "username")}:${needed(config, "password")}`;
@@ -134,7 +135,13 @@ class KeystoneAccess implements IronicAccess {
   async #post(): Promise<HttpResponse> {
     const headers = { accept: "application/json", "content-type": "application/json" };
     try {
-      return await this.#doors.http.request({ method: "POST", url: this.#url, headers, body: this.#request });
+      return await this.#doors.http.request({
+        method: "POST",
+        url: this.#url,
+        tlsSection: ironicSchema.section,
+        headers,
+        body: this.#request,
+      });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new IronicError("unreachable", null, `no token from Identity: ${why}`, { cause: error });

@@ -7,7 +7,7 @@ import {
   HttpTimeout,
   type Timers,
 } from "../../../src/virt/index.js";
-import type { IronicConfig } from "../config.js";
+import { type IronicConfig, ironicSchema } from "../config.js";
 import { createAccess, type IronicAccess } from "./access.js";
 import { chooseVersion } from "./api-version.js";
 import { errorOfAnswer, IronicError, type IronicMeaning, means } from "./ironic-error.js";
@@ -141,6 +141,7 @@ export class IronicRequests {
       answer = await this.#doors.http.request({
         method,
         url,
+        tlsSection: ironicSchema.section,
         headers: { accept: "application/json", ...headers, ...admission.headers },
         ...(body === undefined ? {} : { body }),
         ...(signal ? { signal } : {}),

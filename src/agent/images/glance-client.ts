@@ -122,6 +122,7 @@ export class GlanceClient implements ImageService {
       try {
         const answer = await transfers.send({
           method,
+          tlsSection: "glance",
           url: `${endpoint.replace(/\/v2$/, "")}${path}`,
           headers: { ...headers, accept: "*/*", ...(type === undefined ? {} : { "content-type": type }) },
           ...(body === undefined ? {} : { body: body() }),

@@ -4,23 +4,55 @@ import type { NodeRuntimeOptions } from "../../runtime/node/node-runtime.js";
 import type { HttpTls } from "../../runtime/node/undici-http-client.js";
 import { certificatesIn } from "../cluster/tls/certificate.js";
 import { TlsUnusable } from "../cluster/tls/tls-files.js";
+import type { LoadedConfig } from "./load-config.js";
+
+/** A section of nova.conf as far as it secures HTTPS. */
+interface TlsOptions {
+  readonly cafile?: unknown;
+  readonly certfile?: unknown;
+  readonly keyfile?: unknown;
+  readonly insecure?: unknown;
+}
 
 /**
- * How the agent's TLS is secured: by the files that `[placement]` names, but for the control plane, which embeds a Placement, too, by
- * the authority that `[conductor]` names.
+ * The agent's TLS. `[placement]` secures all requests but those of other sections that set options of their own (`[glance]`, the
+ * driver's) and those to the control plane, which `[conductor]` secures.
+ * @param driver its section and the options there, by camelCase name
  * @throws {FileFailure} @throws {TlsUnusable}
  */
-export async function agentTls(config: NovaConfig, files: Files): Promise<Pick<NodeRuntimeOptions, "tls" | "trusted">> {
+export async function agentTls(
+  config: NovaConfig,
+  files: Files,
+  driver?: { readonly section: string; readonly options: TlsOptions },
+): Promise<Pick<NodeRuntimeOptions, "tls" | "trusted" | "tlsSections">> {
   const { url, cafile, ca: text } = config.conductor;
-  const tls = await placementTls(config, files);
+  const tls = await sectionTls(config.placement, files);
+  const tlsSections = new Map<string, HttpTls>();
+  for (const [section, options] of [
+    ["glance", config.glance],
+    ...(driver ? [[driver.section, driver.options]] : []),
+  ] as [string, TlsOptions][]) {
+    if (options.insecure === true || isText(options.cafile) || isText(options.certfile)) {
+      tlsSections.set(section, await sectionTls(options, files));
+    }
+  }
+  const sections = tlsSections.size === 0 ? {} : { tlsSections };
   const ca = cafile === null ? text : await files.read(cafile);
   if (url === null || ca === null) {
-    return { tls };
+    return { tls, ...sections };
   }
   refuseOthers(ca, cafile === null ? "[conductor] ca" : `${cafile} ([conductor] cafile)`);
   const { origin } = new URL(url.replace(/^ws/, "http"));
-  return { tls, trusted: new Map([[origin, { verify: true, ca }]]) };
+  return { tls, ...sections, trusted: new Map([[origin, { verify: true, ca }]]) };
 }
+
+/** The section of a host's driver, for {@link agentTls}. */
+export const tlsOptionsOf = ({ driver, driverConfig }: Pick<LoadedConfig, "driver" | "driverConfig">) => ({
+  section: driver.configSchema?.section ?? driver.name,
+  options: driverConfig,
+});
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /** @throws {TlsUnusable} it is no certificate. */
 function refuseOthers(ca: string, place: string): void {
@@ -37,11 +69,11 @@ function refuseOthers(ca: string, place: string): void {
   throw wrong;
 }
 
-async function placementTls({ placement }: NovaConfig, files: Files): Promise<HttpTls> {
-  const read = async (path: string | null) => (path === null ? undefined : await files.read(path));
-  const [ca, cert, key] = await Promise.all([placement.cafile, placement.certfile, placement.keyfile].map(read));
+async function sectionTls({ cafile, certfile, keyfile, insecure }: TlsOptions, files: Files): Promise<HttpTls> {
+  const read = async (path: unknown) => (isText(path) ? await files.read(path) : undefined);
+  const [ca, cert, key] = await Promise.all([cafile, certfile, keyfile].map(read));
   return {
-    verify: !placement.insecure,
+    verify: insecure !== true,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     // keystoneauth, too, looks for the key in the certificate's file.

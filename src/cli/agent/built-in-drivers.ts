@@ -12,6 +12,14 @@ export const BUILT_IN_DRIVERS: BuiltInDrivers = {
   qemu: () => import("../../../drivers/qemu/index.js"),
 };
 
+/** By drivers of nova-compute: the driver here that does their work, and where its options are. */
+export const NOVA_DRIVERS: Readonly<Record<string, string>> = {
+  "libvirt.LibvirtDriver":
+    "use fake-libvirt (emulated guests, options in [fake_libvirt]) or qemu (guests as QEMU processes, options in [qemu]): -o compute_driver=fake-libvirt",
+  "ironic.IronicDriver": "use ironic, which reads [ironic]: -o compute_driver=ironic",
+  "fake.FakeDriver": "use fake-libvirt (emulated guests, options in [fake_libvirt]): -o compute_driver=fake-libvirt",
+};
+
 /** Defaults that depend on where the agent runs, which a driver cannot know. */
 const PLACE_DEFAULTS: SectionTable = {
   fake_libvirt: {

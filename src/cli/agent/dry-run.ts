@@ -8,7 +8,7 @@ import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
-import { agentTls } from "./agent-tls.js";
+import { agentTls, tlsOptionsOf } from "./agent-tls.js";
 import { connect } from "./connect.js";
 import { loadConfig } from "./load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
@@ -19,12 +19,9 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
   const files = new NodeFiles();
-  const { compiled, driver, driverConfig, configFiles, directory, changeDriver } = await loadConfig(
-    options,
-    files,
-    new DriverGuard("compute-agent"),
-  );
-  const runtime = createNodeRuntime({ logger, ...(await agentTls(compiled.config, files)) });
+  const loaded = await loadConfig(options, files, new DriverGuard("compute-agent"));
+  const { compiled, driver, driverConfig, configFiles, directory, changeDriver } = loaded;
+  const runtime = createNodeRuntime({ logger, ...(await agentTls(compiled.config, files, tlsOptionsOf(loaded))) });
   for (const { message } of compiled.warnings) {
     terminal.complain(`warning: ${message}`);
   }

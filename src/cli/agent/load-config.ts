@@ -73,7 +73,7 @@ export async function loadHosts(
   const cwd = process.cwd();
   const asked = options.host === undefined ? [] : expandHosts(options.host);
   const directory = stateDir(options.stateDir, cwd);
-  const place = { stateDir: directory.root, hostname: hostname() };
+  const place = { stateDir: directory.root, hostname: hostname(), program: "agent" as const };
   const read = withPresentNames(
     await readConfigSources(files, {
       configFiles: options.configFile.map((path) => resolve(cwd, path)),

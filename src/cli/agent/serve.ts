@@ -18,7 +18,7 @@ import { parsedOptions } from "../ui/parsed-options.js";
 import { exitCodeOf, toDo } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
 import { openFaults } from "./agent-faults.js";
-import { agentTls } from "./agent-tls.js";
+import { agentTls, tlsOptionsOf } from "./agent-tls.js";
 import { connect } from "./connect.js";
 import { DriverStrays } from "./driver-strays.js";
 import { type EndOfProcess, endOnSignals } from "./end-of-process.js";
@@ -71,7 +71,7 @@ async function serveWith(
   const { names, first } = loaded;
   const { config } = first.compiled;
   const single = names.length === 1 && options.pool !== true;
-  const tls = await agentTls(config, files);
+  const tls = await agentTls(config, files, tlsOptionsOf(first));
   const runtime = createNodeRuntime({ logger, ...tls, connections: config.placement.maxConnections });
   opened.add(() => runtime.http.close());
   tellWarnings(logger, first.compiled);

@@ -1,7 +1,7 @@
 import type { DriverDefinition } from "../../virt/driver.js";
 import { CREATE_TIMEOUT } from "../../virt/driver-call.js";
 import { type LoadedDriver, loadDriver } from "../../virt/load-driver.js";
-import { BUILT_IN_DRIVERS } from "../agent/built-in-drivers.js";
+import { BUILT_IN_DRIVERS, NOVA_DRIVERS } from "../agent/built-in-drivers.js";
 import type { DriverGuard } from "./driver-guard.js";
 
 /**
@@ -15,7 +15,7 @@ export async function loadContained(
   guard: DriverGuard | null,
   limit = CREATE_TIMEOUT,
 ): Promise<DriverDefinition> {
-  const load = (): Promise<LoadedDriver> => loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd });
+  const load = (): Promise<LoadedDriver> => loadDriver(name, { builtIns: BUILT_IN_DRIVERS, novaDrivers: NOVA_DRIVERS, cwd });
   if (guard === null || Object.hasOwn(BUILT_IN_DRIVERS, name)) {
     return (await load()).driver;
   }

@@ -1,10 +1,10 @@
-import { option } from "../option.js";
+import { forControlPlane, option } from "../option.js";
 import { choice, integer } from "../value-type.js";
 
 /** Nova's options are limits of a project, unless its own or the class `default` say otherwise; -1 is no limit. */
 const limit = (most: number, help: string) => option(integer({ min: -1 }), most, help, { source: "6.11" });
 
-export const QUOTA_OPTIONS = {
+export const QUOTA_OPTIONS = forControlPlane({
   driver: option(
     choice(["nova.quota.DbQuotaDriver", "nova.quota.NoopQuotaDriver"]),
     "nova.quota.DbQuotaDriver",
@@ -21,4 +21,4 @@ export const QUOTA_OPTIONS = {
   key_pairs: limit(100, "Key pairs of a user."),
   server_groups: limit(10, "Server groups of a project."),
   server_group_members: limit(10, "Servers that a user has in one server group."),
-};
+});

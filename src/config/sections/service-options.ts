@@ -1,4 +1,4 @@
-import { Derived, literal, option, unset } from "../option.js";
+import { Derived, forControlPlane, literal, option, unset } from "../option.js";
 import { QUIRK_NAMES, RELEASES } from "../quirks.js";
 import { boolean, choice, controlPlaneUrl, float, integer, list, names, text } from "../value-type.js";
 
@@ -106,6 +106,13 @@ export const GLANCE_OPTIONS = {
   api_servers: option(list, [], "The same in older configurations; the first of them is asked."),
   region_name: unset(text, "Region whose endpoint is taken from the catalog."),
   valid_interfaces: option(list, ["internal", "public"], "Interfaces of endpoints, the first that is there is taken."),
+  cafile: unset(
+    text,
+    "Authorities that HTTPS is checked against, in PEM; unset, with the three below: as in [placement].",
+  ),
+  certfile: unset(text, "This agent's certificate for HTTPS, in PEM."),
+  keyfile: unset(text, "Its key."),
+  insecure: option(boolean, false, "Accept any certificate."),
   num_retries: option(integer({ min: 0 }), 3, "How often a request is sent again that nothing answered.", {
     source: "8.13",
   }),
@@ -176,7 +183,7 @@ export const WORKAROUND_OPTIONS = {
   ),
 };
 
-export const SCHEDULER_OPTIONS = {
+export const SCHEDULER_OPTIONS = forControlPlane({
   max_attempts: option(integer({ min: 1 }), 3, "Hosts that a build tries.", { source: "6.1" }),
   max_placement_results: option(integer({ min: 1 }), 1000, "Allocation candidates asked for.", { source: "5.5" }),
   limit_tenants_to_placement_aggregate: option(
@@ -194,7 +201,7 @@ export const SCHEDULER_OPTIONS = {
     false,
     "Keep host aggregates with metadata trait:NAME=required to servers whose flavor or image requires the trait.",
   ),
-};
+});
 
 /**
  * Nova's filters that there are here. What the second and third compare, Placement does.
@@ -217,14 +224,14 @@ export const FILTER_SCHEDULER_OPTIONS = {
     names(SCHEDULER_FILTERS, {}),
     new Set(SCHEDULER_FILTERS.slice(0, 5)),
     "Filters by which hosts are chosen. SameHostFilter and DifferentHostFilter obey the hints same_host and different_host.",
-    { source: "6.1 row 2" },
+    { source: "6.1 row 2", reader: "control-plane" },
   ),
   track_instance_changes: option(boolean, true, "Tell the scheduler which instances are on this host."),
   soft_affinity_weight_multiplier: option(
     float({ min: 0 }),
     1,
     "How much a soft-affinity group counts for hosts with its members; free memory and free processors count for 1 each.",
-    { source: "6.9" },
+    { source: "6.9", reader: "control-plane" },
   ),
   soft_anti_affinity_weight_multiplier: option(
     float({ min: 0 }),
@@ -234,11 +241,11 @@ export const FILTER_SCHEDULER_OPTIONS = {
   ),
 };
 
-export const API_OPTIONS = {
+export const API_OPTIONS = forControlPlane({
   service_delete_policy: option(
     choice(["strict", "upstream", "cascade"]),
     "strict",
     "What deleting a compute service does about allocations that hold its providers.",
     { source: "7.2" },
   ),
-};
+});

@@ -28,29 +28,33 @@ export interface HttpClientOptions {
   readonly tls?: HttpTls;
   /** Servers that are checked otherwise, by origin: `https://host:port`. */
   readonly trusted?: TrustedServers;
+  /** TLS of requests that name a section of nova.conf, by its name. */
+  readonly tlsSections?: ReadonlyMap<string, HttpTls>;
   /** Open connections per origin; further requests wait for one. Default 32. */
   readonly connections?: number;
   /** Takes all requests instead of the client's own pools: undici's global dispatcher, which nock answers for. */
   readonly dispatcher?: Dispatcher;
 }
 
-/** Keep-alive pools, one an origin. */
+/** Keep-alive pools, one for each origin and each TLS that it is connected to with. */
 export class UndiciHttpClient implements HttpClient, Transfers {
   readonly #pools = new Map<string, Pool>();
   readonly #connections: number;
   readonly #dispatcher: Dispatcher | undefined;
   readonly #tls: HttpTls | undefined;
   readonly #trusted: TrustedServers;
+  readonly #tlsSections: ReadonlyMap<string, HttpTls>;
 
   constructor(options: HttpClientOptions = {}) {
     this.#connections = options.connections ?? 32;
     this.#dispatcher = options.dispatcher;
     this.#tls = options.tls;
     this.#trusted = options.trusted ?? new Map();
+    this.#tlsSections = options.tlsSections ?? new Map();
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
-    const { url, timeout = DEFAULT_HTTP_TIMEOUT, signal } = request;
+    const { url, timeout = DEFAULT_HTTP_TIMEOUT, signal, tlsSection } = request;
     signal?.throwIfAborted();
     const whole = new WholeAnswer();
     const timer = setTimeout(() => whole.stop(new HttpTimeout(url, timeout)), timeout);
@@ -60,7 +64,7 @@ export class UndiciHttpClient implements HttpClient, Transfers {
       const { origin, pathname, search } = new URL(url);
       const { method, headers = {}, body = null } = request;
       const asked = { origin, path: pathname + search, method, headers: { ...headers }, body };
-      (this.#dispatcher ?? this.#pool(origin)).dispatch(asked, whole);
+      (this.#dispatcher ?? this.#pool(origin, tlsSection)).dispatch(asked, whole);
       return await whole.answer;
     } catch (error) {
       if (whole.stopped || error instanceof errors.InvalidArgumentError) {
@@ -80,6 +84,7 @@ export class UndiciHttpClient implements HttpClient, Transfers {
     body,
     idle = DEFAULT_HTTP_TIMEOUT,
     signal,
+    tlsSection,
   }: Transfer): Promise<TransferAnswer> {
     signal?.throwIfAborted();
     const watch = new IdleWatch(idle, () => new HttpTimeout(url, idle), signal);
@@ -87,7 +92,7 @@ export class UndiciHttpClient implements HttpClient, Transfers {
     const source = body && watch.sent(body);
     watch.wait();
     try {
-      const answer = await ask.call(this.#dispatcher ?? this.#pool(origin), {
+      const answer = await ask.call(this.#dispatcher ?? this.#pool(origin, tlsSection), {
         origin,
         path: pathname + search,
         method,
@@ -113,17 +118,19 @@ export class UndiciHttpClient implements HttpClient, Transfers {
     await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
-  #pool(origin: string): Pool {
-    let pool = this.#pools.get(origin);
+  #pool(origin: string, section: string | undefined): Pool {
+    const ofSection = section === undefined ? undefined : this.#tlsSections.get(section);
+    const key = ofSection === undefined ? origin : `${section} ${origin}`;
+    let pool = this.#pools.get(key);
     if (!pool) {
       // The time-outs of single phases are off: one deadline covers waiting for a connection, the answer and its body.
-      const tls = this.#trusted.get(origin) ?? this.#tls;
+      const tls = this.#trusted.get(origin) ?? ofSection ?? this.#tls;
       const limits = { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 };
       pool = new Pool(origin, {
         ...limits,
         ...(tls === undefined ? {} : { connect: connectOptions(tls) }),
       });
-      this.#pools.set(origin, pool);
+      this.#pools.set(key, pool);
     }
     return pool;
   }

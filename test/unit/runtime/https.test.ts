@@ -36,3 +36,16 @@ it("takes the certificate of an authority that it is given, and of no other unle
   expect(await ask({ verify: false })).toBe("hello");
   expect(await ask({ verify: true, ca, cert: ca, key: await pem("key") })).toBe("hello");
 });
+
+it("secures a request as the section of nova.conf that it names, and no other request to that server", async () => {
+  const client = new UndiciHttpClient({
+    tls: { verify: true },
+    tlsSections: new Map([["ironic", { verify: true, ca }]]),
+  });
+  onTestFinished(() => client.close());
+  const get = { method: "GET", url } as const;
+  expect((await client.request({ ...get, tlsSection: "ironic" })).body).toBe("hello");
+  expect((await client.send({ ...get, tlsSection: "ironic" })).status).toBe(200);
+  await expect(client.request(get)).rejects.toThrow(/SELF_SIGNED|VERIFY/);
+  await expect(client.request({ ...get, tlsSection: "glance" })).rejects.toThrow(/SELF_SIGNED|VERIFY/);
+});

@@ -4,7 +4,7 @@ import { DriverGuard } from "../../containment/driver-guard.js";
 import { createLogger } from "../../ui/create-logger.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { agentTls } from "../agent-tls.js";
+import { agentTls, tlsOptionsOf } from "../agent-tls.js";
 import { loadConfig } from "../load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "../options.js";
 import { type CheckReport, checkStart } from "./check-start.js";
@@ -19,7 +19,10 @@ export async function printCheck(options: AgentCommandOptions): Promise<number> 
   const logger = createLogger({ level: options.debug === true ? "debug" : "error", format: options.logFormat });
   const files = new NodeFiles();
   const loaded = await loadConfig(options, files, new DriverGuard("compute-agent"));
-  const runtime = createNodeRuntime({ logger, ...(await agentTls(loaded.compiled.config, files)) });
+  const runtime = createNodeRuntime({
+    logger,
+    ...(await agentTls(loaded.compiled.config, files, tlsOptionsOf(loaded))),
+  });
   const abort = new AbortController();
   const stop = () => abort.abort(new Error("stopped before all was looked at"));
   process.once("SIGINT", stop);

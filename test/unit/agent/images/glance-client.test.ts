@@ -84,6 +84,18 @@ const status = () => store.table.get(ID)?.status;
 const kept = () => world.runUntil(control.files.list("/state/glance"));
 
 describe("8.13 the bytes of an image", () => {
+  test("are sent and read with the TLS of [glance]", async () => {
+    const sections = new Set<string | undefined>();
+    const send = agent.transfers.send.bind(agent.transfers);
+    vi.spyOn(agent.transfers, "send").mockImplementation((request) => {
+      sections.add(request.tlsSection);
+      return send(request);
+    });
+    await world.runUntil(client.upload(ID, parts("a"), { diskFormat: "raw" }, NEVER));
+    await world.runUntil(client.open(ID, NEVER));
+    expect([...sections]).toEqual(["glance"]);
+  });
+
   test("are stored whole, and come back as they were", async () => {
     await send(parts("some ", "bytes"));
     expect(store.table.get(ID)).toMatchObject({ status: "active", size: 10, diskFormat: "raw" });

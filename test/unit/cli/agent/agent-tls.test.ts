@@ -28,6 +28,28 @@ it("[placement] cafile that is not there is told by its name", async () => {
   await expect(agentTls(config, files)).rejects.toThrow("/nowhere.pem");
 });
 
+it("[glance] and the driver's section have TLS of their own where they set some", async () => {
+  const { files } = createVirtualRuntime();
+  await files.write("/placement.pem", "placement");
+  await files.write("/glance.pem", "glance");
+  await files.write("/ironic.pem", "ironic");
+  const text = "[placement]\ncafile = /placement.pem\n[glance]\ncafile = /glance.pem\n";
+  const sources = { files: [parseIni(text, "nova.conf")], environment: {}, commandLine: [] };
+  const { config } = compileNovaConfig(sources, { stateDir: "/state", hostname: "h" });
+  const ironic = { section: "ironic", options: { cafile: "/ironic.pem", insecure: false } };
+  const { tls, tlsSections } = await agentTls(config, files, ironic);
+  expect(tls).toEqual({ verify: true, ca: "placement" });
+  expect(Object.fromEntries(tlsSections ?? [])).toEqual({
+    glance: { verify: true, ca: "glance" },
+    ironic: { verify: true, ca: "ironic" },
+  });
+  expect(
+    await agentTls(config, files, { section: "ironic", options: { cafile: null, insecure: false } }),
+  ).toMatchObject({
+    tlsSections: new Map([["glance", { verify: true, ca: "glance" }]]),
+  });
+});
+
 describe("[conductor]", () => {
   const compile = (lines: string) => {
     const sources = { files: [parseIni(`[conductor]\n${lines}\n`, "join.conf")], environment: {}, commandLine: [] };

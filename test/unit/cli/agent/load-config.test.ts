@@ -137,3 +137,38 @@ describe("--host with many names", () => {
     );
   });
 });
+
+it("takes a nova.conf whose scheduler and API options it does not know, for it never reads them", async () => {
+  const { files } = new VirtualWorld().spawn();
+  await files.write(
+    "/nova.conf",
+    [
+      "[filter_scheduler]",
+      "enabled_filters = AvailabilityZoneFilter,ComputeFilter,NUMATopologyFilter,PciPassthroughFilter",
+      "soft_affinity_weight_multiplier = -1",
+      "track_instance_changes = false",
+      "[scheduler]",
+      "max_attempts = 0",
+      "[quota]",
+      "driver = nova.quota.UnifiedLimitsDriver",
+    ].join("\n"),
+  );
+  const { compiled } = await loadConfig(await parse("--config-file", "/nova.conf"), files, null);
+  expect(compiled.config.filterScheduler.trackInstanceChanges).toBe(false);
+  expect([compiled.config.scheduler.maxAttempts, compiled.warnings]).toEqual([3, []]);
+  await files.write("/wrong.conf", "[filter_scheduler]\ntrack_instance_changes = perhaps\n");
+  await expect(loadConfig(await parse("--config-file", "/wrong.conf"), files, null)).rejects.toThrow(
+    "track_instance_changes",
+  );
+});
+
+it.each([
+  ["libvirt.LibvirtDriver", /use fake-libvirt .*\[fake_libvirt\].* or qemu .*-o compute_driver=fake-libvirt/],
+  ["nova.virt.libvirt.LibvirtDriver", /use fake-libvirt/],
+  ["nova.virt.libvirt.driver.LibvirtDriver", /use fake-libvirt/],
+  ["ironic.IronicDriver", /use ironic, which reads \[ironic\]: -o compute_driver=ironic/],
+])("offers the driver here that does the work of %s", async (name, hint) => {
+  const { files } = new VirtualWorld().spawn();
+  await files.write("/nova.conf", `[DEFAULT]\ncompute_driver = ${name}\n`);
+  await expect(loadConfig(await parse("--config-file", "/nova.conf"), files, null)).rejects.toThrow(hint);
+});

@@ -122,12 +122,14 @@ describe("authentication", () => {
   /** Identity beside Ironic. */
   class Cloud extends FakeIronic {
     tokens = 0;
+    readonly identityTls: (string | undefined)[] = [];
     expiresAt = "2100-01-01T00:00:00Z";
     override async request(request: HttpRequest): Promise<HttpResponse> {
       if (!request.url.startsWith("http://identity")) {
         return super.request(request);
       }
       this.tokens += 1;
+      this.identityTls.push(request.tlsSection);
       const endpoints = [
         { interface: "public", url: "http://public" },
         { interface: "internal", url: "http://ironic/v1/" },
@@ -145,6 +147,17 @@ describe("authentication", () => {
     expect(ironic.seen.every(({ headers }) => headers["x-auth-token"] === "t1")).toBe(true);
     expect(ironic.seen[0]?.path).toBe("/");
   });
+
+  test.each(["password", "v3password"])(
+    "by %s: TLS of each request, for a token also, is that of [ironic]",
+    async (type) => {
+      const ironic = new Cloud();
+      const { driver } = await ironicDriver({ ironic, config: { ...KEYSTONE, auth_type: type } });
+      await driver.isNodeDeleted("a");
+      expect(ironic.identityTls).toEqual(["ironic"]);
+      expect(new Set(ironic.seen.map(({ tlsSection }) => tlsSection))).toEqual(new Set(["ironic"]));
+    },
+  );
 
   test("another token before the end of the old one, and after a 401, once", async () => {
     const ironic = new Cloud();

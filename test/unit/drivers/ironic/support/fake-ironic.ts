@@ -34,6 +34,7 @@ export interface SeenRequest {
   readonly path: string;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
+  readonly tlsSection: string | undefined;
 }
 
 /** Steps of a transition, one each time that the node is looked for by its instance. */
@@ -93,7 +94,8 @@ export class FakeIronic implements HttpClient {
   async request(request: HttpRequest): Promise<HttpResponse> {
     const { method, url, headers = {} } = request;
     const path = decodeURIComponent(url.replace(/^https?:\/\/[^/]+/, ""));
-    const seen: SeenRequest = { method, path, headers, body: request.body ? JSON.parse(request.body) : undefined };
+    const body = request.body ? JSON.parse(request.body) : undefined;
+    const seen: SeenRequest = { method, path, headers, body, tlsSection: request.tlsSection };
     const index = this.seen.push(seen) - 1;
     const fault = await this.fault(seen, index);
     if (fault === "refused") {
