@@ -12,7 +12,7 @@ export interface HttpRequest {
   /** Milliseconds until {@link HttpTimeout}; default 60,000. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
-  /** The section of nova.conf whose `cafile`, `certfile`, `keyfile` and `insecure` secure the connection. Default: the client's own. */
+  /** The section of the configuration whose TLS options secure the connection. Default: the client's own. */
   readonly tlsSection?: string;
 }
 

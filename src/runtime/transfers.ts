@@ -15,7 +15,7 @@ export interface Transfer {
   /** Milliseconds in which the other end neither takes nor gives anything until {@link HttpTimeout}; default 60,000. */
   readonly idle?: number;
   readonly signal?: AbortSignal;
-  /** The section of nova.conf whose `cafile`, `certfile`, `keyfile` and `insecure` secure the connection. Default: the client's own. */
+  /** The section of the configuration whose TLS options secure the connection. Default: the client's own. */
   readonly tlsSection?: string;
 }
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "compute-agent-scenario-"));
 });
 afterAll(async () => {
-  await run("down", "--all");
+  await run("down", "--all", "--yes");
   await rm(home, { recursive: true, force: true });
 });
 

@@ -45,10 +45,20 @@ describe("snapshots of a cluster of processes", () => {
     const { url } = JSON.parse(up.stdout) as { readonly url: string };
     expect(await run("fault set", "one", "devstack1", "driver.spawn=fail")).toMatchObject({ code: 0 });
     expect(await run("snapshot save", "one", "with-fault")).toMatchObject({ code: 0, stderr: "" });
+    expect(await run("snapshot save", "one", "with-fault")).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/save overwrites:\n {2}- snapshot with-fault of 2/),
+    });
+    expect(await run("snapshot save", "one", "with-fault", "--yes")).toMatchObject({ code: 0, stderr: "" });
     expect((await stat(join(folder, "one/snapshots/with-fault.snapshot"))).mode & 0o777).toBe(0o600);
     expect(await run("host add", "one", "extra1")).toMatchObject({ code: 0 });
 
-    expect(await run("reset", "one")).toMatchObject({ code: 0, stderr: "" });
+    expect(await run("reset", "one")).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/reset destroys:\n {2}- host extra1\n.*--yes agrees to it; nothing was changed/),
+    });
+    expect(await hosts("one")).toEqual(["devstack1 serving", "extra1 serving"]);
+    expect(await run("reset", "one", "--yes")).toMatchObject({ code: 0, stderr: "" });
     expect(await hosts("one")).toEqual(["devstack1 serving"]);
     expect((await run("fault list", "one", "--json")).stdout).toBe("[]\n");
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await typed("compute-cluster down --all");
+  await typed("compute-cluster down --all --yes");
   await rm(folder, { recursive: true });
 });
 
@@ -72,5 +72,5 @@ test.each(NAMES)("scenario %s is what it says, and its text mends it", async (na
   await follow(scenario.mended, scenario, false);
   const mended = await typed(`compute-cluster audit --nova-manage-exit-codes --settled-for 0 --name ${name}`);
   expect(mended).toMatchObject({ code: 0 });
-  await typed(`compute-cluster down --name ${name}; compute-cluster delete ${name}`);
+  await typed(`compute-cluster down --name ${name}; compute-cluster delete ${name} --yes`);
 });

@@ -52,7 +52,11 @@ describe("clusters that outlive the command that starts them", () => {
     expect(await list()).toEqual([{ ...running, state: "stopped", pid: null }]);
     expect(await run("wait", "--name", "ci-7", "--timeout", "0")).toMatchObject({ code: 4 });
     expect((await run("logs", "--name", "ci-7", "devstack1", "-n", "1")).stdout).not.toBe("");
-    expect(await run("delete", "ci-7")).toMatchObject({ code: 0 });
+    expect(await run("delete", "ci-7")).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/destroys:\n {2}- host devstack1\n.*--yes agrees to it; nothing was changed/),
+    });
+    expect(await run("delete", "ci-7", "--yes")).toMatchObject({ code: 0 });
     expect(await list()).toEqual([]);
   });
 

@@ -7,26 +7,28 @@ import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { createTerminal } from "../ui/terminal.js";
 import { clusterState } from "./cluster-state.js";
+import { clusterLosses, confirmLosses } from "./losses.js";
 import { clusterName, requireCluster, rootOf } from "./place.js";
 
 export function deleteCommand(): Command {
   return new Command("delete")
     .summary("delete a stopped cluster that has a name, with its hypervisors, guests and images")
     .description(
-      "Deletes all that the cluster knows. One that was started without a name is deleted with its state directory.",
+      "Deletes all that the cluster knows: lists it on a terminal and asks, and requires --yes elsewhere. One that was started without a name is deleted with its state directory.",
     )
     .argument("<name>", "as `up --name` had it", clusterName)
-    .action(async (name: string) => {
+    .option("--yes", "agree to the loss of what the cluster has")
+    .action(async (name: string, { yes }: { readonly yes?: true }) => {
       const runtime = createNodeRuntime({ logger: quietLogger });
       try {
-        process.exitCode = await deleteCluster(name, runtime);
+        process.exitCode = await deleteCluster(name, yes === true, runtime);
       } finally {
         await runtime.http.close();
       }
     });
 }
 
-async function deleteCluster(name: string, runtime: Runtime): Promise<number> {
+async function deleteCluster(name: string, yes: boolean, runtime: Runtime): Promise<number> {
   const terminal = createTerminal();
   const { files, random } = runtime;
   await requireCluster(name);
@@ -34,6 +36,11 @@ async function deleteCluster(name: string, runtime: Runtime): Promise<number> {
   if ((await clusterState(directory.root, runtime)).state === "running") {
     terminal.complain(`compute-cluster: ${name} runs; stop it first: compute-cluster down --name ${name}`);
     return ExitCode.refused;
+  }
+  const losses = await clusterLosses(directory, runtime);
+  const end = await confirmLosses({ command: `compute-cluster delete ${name}`, losses, yes }, terminal);
+  if (end !== undefined) {
+    return end;
   }
   // Nobody can start it while it goes. A command that dies here leaves a folder that no name leads to.
   const release = await ownStore(directory.database, files);

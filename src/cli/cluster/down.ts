@@ -7,6 +7,7 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import { exitCodeOf } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
 import { clusterState } from "./cluster-state.js";
+import { confirmLosses } from "./losses.js";
 import { withOperatorSession } from "./operator-session.js";
 import { knownClusters, placeText } from "./place.js";
 
@@ -14,6 +15,7 @@ interface DownOptions {
   readonly stateDir: string;
   readonly name?: string;
   readonly all?: true;
+  readonly yes?: true;
 }
 
 /** Milliseconds that everything may take to stop, agents with what they are doing first. */
@@ -30,13 +32,35 @@ export function downCommand(): Command {
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--all", "every cluster that this user has started on this machine")
+    .option("--yes", "with --all: agree to the stop of clusters outside this folder")
     .action(async (options: DownOptions, command: Command) => {
       if (options.all === true && command.getOptionValueSource("stateDir") === "cli") {
         command.error("error: --all stops every cluster; leave --name and --state-dir out");
       }
       const roots = options.all === true ? await knownClusters().roots() : [options.stateDir];
-      process.exitCode = await down(roots);
+      process.exitCode =
+        (options.all === true ? await confirmOthers(roots, options) : undefined) ?? (await down(roots));
     });
+}
+
+/** Asks for agreement where clusters run that are not in this folder. @returns an exit code to end with; undefined: go on */
+async function confirmOthers(
+  roots: readonly string[],
+  { stateDir: given, yes }: Pick<DownOptions, "stateDir" | "yes">,
+): Promise<number | undefined> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    const own = stateDir(given, process.cwd()).root;
+    const others = roots.filter((root) => root !== own);
+    const states = await Promise.all(others.map((root) => clusterState(root, runtime)));
+    const losses = states
+      .filter(({ state }) => state === "running")
+      .map(({ name, stateDir: root }) => `cluster ${name === null ? root : `${name} (${root})`}`);
+    const question = { command: "compute-cluster down --all", verb: "stops", losses, yes: yes === true };
+    return await confirmLosses(question, createTerminal());
+  } finally {
+    await runtime.http.close();
+  }
 }
 
 /** @returns the exit code of the first that could not be stopped */

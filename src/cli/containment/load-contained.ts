@@ -15,7 +15,8 @@ export async function loadContained(
   guard: DriverGuard | null,
   limit = CREATE_TIMEOUT,
 ): Promise<DriverDefinition> {
-  const load = (): Promise<LoadedDriver> => loadDriver(name, { builtIns: BUILT_IN_DRIVERS, novaDrivers: NOVA_DRIVERS, cwd });
+  const load = (): Promise<LoadedDriver> =>
+    loadDriver(name, { builtIns: BUILT_IN_DRIVERS, novaDrivers: NOVA_DRIVERS, cwd });
   if (guard === null || Object.hasOwn(BUILT_IN_DRIVERS, name)) {
     return (await load()).driver;
   }

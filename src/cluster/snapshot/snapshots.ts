@@ -86,6 +86,11 @@ export class Snapshots {
       .toSorted((one, other) => one.savedAt - other.savedAt);
   }
 
+  /** The time when a snapshot was written, in ms; undefined: there is none of this name. @throws {SnapshotRefused} the name is none */
+  async savedAt(name: string): Promise<number | undefined> {
+    return (await this.#files.stat(this.#pathOf(name)))?.modified;
+  }
+
   /** @throws {SnapshotRefused} there is none */
   async delete(name: string): Promise<void> {
     const path = this.#pathOf(name);

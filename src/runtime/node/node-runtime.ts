@@ -20,7 +20,7 @@ export interface NodeRuntimeOptions {
   readonly tls?: HttpTls;
   /** Servers that are checked otherwise, WebSockets among them. */
   readonly trusted?: TrustedServers;
-  /** TLS of requests that name a section of nova.conf, by its name. */
+  /** TLS of requests that name a section of the configuration, by its name. */
   readonly tlsSections?: ReadonlyMap<string, HttpTls>;
 }
 

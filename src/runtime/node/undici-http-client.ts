@@ -28,7 +28,7 @@ export interface HttpClientOptions {
   readonly tls?: HttpTls;
   /** Servers that are checked otherwise, by origin: `https://host:port`. */
   readonly trusted?: TrustedServers;
-  /** TLS of requests that name a section of nova.conf, by its name. */
+  /** TLS of requests that name a section of the configuration, by its name. */
   readonly tlsSections?: ReadonlyMap<string, HttpTls>;
   /** Open connections per origin; further requests wait for one. Default 32. */
   readonly connections?: number;

@@ -26,7 +26,7 @@ if cluster delete ci-7 2> refused.txt; then exit 9; fi
 grep -c 'runs; stop it first' refused.txt
 cluster down --name ci-7 > down.txt
 cluster list --json | grep -c '"state": *"stopped"'
-cluster delete ci-7
+cluster delete ci-7 --yes
 cluster list --json
 `;
 
@@ -38,7 +38,7 @@ it("a shell script starts a cluster by name, uses it with the openstack client, 
     const { stdout } = await run("/bin/sh", ["-ec", SCRIPT], { cwd: folder, env });
     expect(stdout.trim().split("\n")).toEqual(["vm1", "ACTIVE", "1", "[]", "1", "1", "ci-7: deleted", "[]"]);
   } finally {
-    await run(process.execPath, [PROGRAM, "down", "--all"], { env: { ...process.env, ...paths } }).catch(
+    await run(process.execPath, [PROGRAM, "down", "--all", "--yes"], { env: { ...process.env, ...paths } }).catch(
       () => undefined,
     );
     await rm(folder, { recursive: true, force: true });

@@ -26,7 +26,7 @@ export function clusterHome(name: string): ClusterHome {
     home = await mkdtemp(join(tmpdir(), `compute-agent-${name}-`));
   });
   afterAll(async () => {
-    await run("down", "--all");
+    await run("down", "--all", "--yes");
     await rm(home, { recursive: true, force: true });
   });
   return { path: () => home, run, begin };

@@ -1,8 +1,8 @@
 import type { Change } from "../../../cluster/seed/change.js";
-import { ask, canAsk } from "../../ui/ask.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { wrapWords } from "../../ui/table.js";
 import type { Terminal } from "../../ui/terminal.js";
+import { confirm } from "../losses.js";
 
 /** Flags of `up` that are about its file. */
 export interface FileFlags {
@@ -34,17 +34,8 @@ export async function agree(
   if (!changes.some(({ destroys }) => destroys) || flags.yes === true) {
     return undefined;
   }
-  if (!canAsk()) {
-    terminal.complain(
-      `compute-cluster: ${path} destroys what the cluster has, as said above: --yes agrees to it; nothing was changed`,
-    );
-    return ExitCode.refused;
-  }
-  if (await ask("Some of this destroys what the cluster has. Go on?", interrupt)) {
-    return undefined;
-  }
-  terminal.complain("compute-cluster: nothing was changed");
-  return ExitCode.refused;
+  const reason = `${path} destroys what the cluster has, as said above`;
+  return confirm({ reason, question: "Some of this destroys what the cluster has. Go on?" }, { terminal, interrupt });
 }
 
 /** For a person: what continues a change stands below it. */

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { clusterState } from "../cluster-state.js";
+import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
 import { type RestoreFlags, restoreAndTell, run, START_HOSTS, tellDown } from "./snapshot-command.js";
 import { putInPlace } from "./up-restore.js";
@@ -11,16 +12,25 @@ export function resetCommand(): Command {
     .summary("go back to the state after `up`: its hosts, and no servers but those that there were then")
     .description(
       "Puts the state in place that there was when `up` had started everything: what was made, added and broken since is gone. Hosts that " +
-        "were killed or stopped then are down again. A cluster that runs starts again with it, at the same address.",
+        "were killed or stopped then are down again. A cluster that runs starts again with it, at the same address. " +
+        "Where servers or hosts go, it lists them on a terminal and asks, and requires --yes elsewhere.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .option("--yes", "also while agents run that the cluster has not started")
+    .option(
+      "--yes",
+      "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
+    )
     .option("--start-hosts", START_HOSTS)
     .action(({ stateDir: given, yes, startHosts }: { readonly stateDir: string } & RestoreFlags) =>
       run(given, async (place) => {
         const { directory, runtime, snapshots, terminal } = place;
         const snapshot = snapshots.read(null);
         const flags = { yes: yes === true, startHosts: startHosts === true };
+        const losses = await lossesSince(snapshot, directory, runtime);
+        const end = await confirmLosses({ command: "compute-cluster reset", losses, yes: flags.yes }, terminal);
+        if (end !== undefined) {
+          return end;
+        }
         if ((await clusterState(directory.root, runtime)).state === "running") {
           return restoreAndTell({ snapshot, name: null, what: "the state after the start" }, place, flags);
         }

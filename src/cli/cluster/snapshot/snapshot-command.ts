@@ -19,6 +19,7 @@ import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { clusterState } from "../cluster-state.js";
+import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
 import { saveRunning } from "./live-snapshot.js";
 import { restoreRunning } from "./restore-running.js";
@@ -47,11 +48,16 @@ export function snapshotCommand(): Command {
       .command(name)
       .description(text)
       .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
-  add("save <name>", "save the state as it is now; a cluster that runs stands for that, for a second at most").action(
-    (name: string, { stateDir: given }: StateDirFlag) => run(given, (place) => save(name, place)),
-  );
+  add("save <name>", "save the state as it is now; a cluster that runs stands for that, for a second at most")
+    .option("--yes", "agree to the loss of a snapshot that has the name")
+    .action((name: string, { stateDir: given, yes }: StateDirFlag & YesFlag) =>
+      run(given, (place) => save(name, place, yes === true)),
+    );
   add("restore <name>", "go back to a saved state; a cluster that runs starts again with it, at the same address")
-    .option("--yes", "also while agents run that the cluster has not started")
+    .option(
+      "--yes",
+      "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
+    )
     .option("--start-hosts", START_HOSTS)
     .action((name: string, { stateDir: given, yes, startHosts }: StateDirFlag & RestoreFlags) =>
       run(given, (place) => restore(name, place, { yes: yes === true, startHosts: startHosts === true })),
@@ -84,15 +90,21 @@ export function snapshotCommand(): Command {
   add(
     "import <file> <name>",
     "take a snapshot from a file; its paths become this cluster's when it is restored, and its tokens end",
-  ).action((file: string, name: string, { stateDir: given }: StateDirFlag) =>
-    run(given, async ({ snapshots, terminal, given: place }) => {
-      snapshots.import(resolve(file), name);
-      terminal.print(
-        `${name}: taken from ${file}; "compute-cluster snapshot restore ${name}${placeText(place)}" goes on from it`,
-      );
-      return ExitCode.ok;
-    }),
-  );
+  )
+    .option("--yes", "agree to the loss of a snapshot that has the name")
+    .action((file: string, name: string, { stateDir: given, yes }: StateDirFlag & YesFlag) =>
+      run(given, async ({ snapshots, terminal, given: place }) => {
+        const end = await confirmOverwrite(name, yes === true, "import", { snapshots, terminal });
+        if (end !== undefined) {
+          return end;
+        }
+        snapshots.import(resolve(file), name);
+        terminal.print(
+          `${name}: taken from ${file}; "compute-cluster snapshot restore ${name}${placeText(place)}" goes on from it`,
+        );
+        return ExitCode.ok;
+      }),
+    );
   return command;
 }
 
@@ -108,6 +120,22 @@ interface StateDirFlag {
   readonly stateDir: string;
 }
 
+interface YesFlag {
+  readonly yes?: true;
+}
+
+/** Asks for agreement where a snapshot has the name already. @returns an exit code to end with; undefined: go on */
+async function confirmOverwrite(
+  name: string,
+  yes: boolean,
+  command: "save" | "import",
+  { snapshots, terminal }: Pick<SnapshotPlace, "snapshots" | "terminal">,
+): Promise<number | undefined> {
+  const savedAt = await snapshots.savedAt(name);
+  const losses = savedAt === undefined ? [] : [`snapshot ${name} of ${new Date(savedAt).toISOString()}`];
+  return confirmLosses({ command: `compute-cluster snapshot ${command}`, verb: "overwrites", losses, yes }, terminal);
+}
+
 /** Runs a command with the cluster of a state directory. @returns, by the exit code, what `work` returns */
 export async function run(given: string, work: (place: SnapshotPlace) => Promise<number>): Promise<void> {
   const runtime = createNodeRuntime({ logger: quietLogger });
@@ -121,7 +149,12 @@ export async function run(given: string, work: (place: SnapshotPlace) => Promise
   }
 }
 
-async function save(name: string, { directory, runtime, snapshots, terminal }: SnapshotPlace): Promise<number> {
+async function save(name: string, place: SnapshotPlace, yes: boolean): Promise<number> {
+  const { directory, runtime, snapshots, terminal } = place;
+  const end = await confirmOverwrite(name, yes, "save", place);
+  if (end !== undefined) {
+    return end;
+  }
   if ((await clusterState(directory.root, runtime)).state === "running") {
     await saveRunning(name, { directory, runtime });
   } else {
@@ -149,6 +182,14 @@ async function restore(
 ): Promise<number> {
   const { directory, runtime, snapshots, terminal, given } = place;
   const snapshot = snapshots.read(name);
+  const losses = await lossesSince(snapshot, directory, runtime);
+  const end = await confirmLosses(
+    { command: `compute-cluster snapshot restore ${name}`, losses, yes: flags.yes },
+    terminal,
+  );
+  if (end !== undefined) {
+    return end;
+  }
   if ((await clusterState(directory.root, runtime)).state === "running") {
     return restoreAndTell({ snapshot, name, what: name }, place, flags);
   }

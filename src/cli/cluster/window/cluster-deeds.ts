@@ -94,7 +94,7 @@ export function clusterDeeds(
           destructive: true,
           fields: [{ name: "snapshot", label: "Name", type: "text", required: true }],
         },
-        `compute-cluster snapshot restore {snapshot}${place}`,
+        `compute-cluster snapshot restore {snapshot} --yes${place}`,
       ),
     ),
     commands.farewell(
@@ -106,7 +106,7 @@ export function clusterDeeds(
           subject: "cluster",
           destructive: true,
         },
-        `compute-cluster reset${place}`,
+        `compute-cluster reset --yes${place}`,
       ),
     ),
     commands.deed(

@@ -1,0 +1,111 @@
+import { DatabaseTooNew, DatabaseTooOld, DatabaseUnusable } from "../../cluster/database/database-errors.js";
+import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { Snapshot } from "../../cluster/snapshot/snapshot-file.js";
+import { Snapshots } from "../../cluster/snapshot/snapshots.js";
+import { openStoreToRead } from "../../cluster/store/open-store.js";
+import { foldHosts } from "../../records/host-range.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { ask, canAsk } from "../ui/ask.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { interruptSignal } from "../ui/interrupt-signal.js";
+import type { Terminal } from "../ui/terminal.js";
+
+/** Names of one kind that a list shows before it counts the rest. */
+const MAX_NAMES = 20;
+
+/**
+ * Asks on a terminal whether the command goes on, and rejects it elsewhere.
+ * @param reason completes `compute-cluster: `, before the hint at `--yes`
+ * @returns an exit code to end with; undefined: go on
+ */
+export async function confirm(
+  { reason, question }: { readonly reason: string; readonly question: string },
+  { terminal, interrupt }: { readonly terminal: Terminal; readonly interrupt: AbortSignal },
+): Promise<number | undefined> {
+  if (!canAsk()) {
+    terminal.complain(`compute-cluster: ${reason}: --yes agrees to it; nothing was changed`);
+    return ExitCode.refused;
+  }
+  if (await ask(question, interrupt)) {
+    return undefined;
+  }
+  terminal.complain("compute-cluster: nothing was changed");
+  return ExitCode.refused;
+}
+
+/**
+ * Lists what a command destroys or stops, and asks for agreement.
+ * @param command as `compute-cluster reset` @param losses empty: there is nothing to agree to @param yes `--yes` was given
+ * @returns an exit code to end with; undefined: go on
+ */
+export async function confirmLosses(
+  { command, verb = "destroys", losses, yes }: LossQuestion,
+  terminal: Terminal,
+): Promise<number | undefined> {
+  if (losses.length === 0 || yes) {
+    return undefined;
+  }
+  terminal.complain(`${command} ${verb}:\n${losses.map((loss) => `  - ${loss}`).join("\n")}`);
+  const reason = `${command} ${verb} what is listed above`;
+  return confirm({ reason, question: "Go on?" }, { terminal, interrupt: interruptSignal() });
+}
+
+interface LossQuestion {
+  readonly command: string;
+  /** Default: destroys. */
+  readonly verb?: string;
+  readonly losses: readonly string[];
+  readonly yes: boolean;
+}
+
+/** Everything that a cluster has, for its deletion. */
+export async function clusterLosses(directory: StateDir, runtime: Runtime): Promise<readonly string[]> {
+  const snapshots = await new Snapshots(directory, runtime.files).list();
+  return [
+    ...(await addedSince(0, directory, runtime)),
+    ...named(
+      "snapshot",
+      snapshots.map(({ name }) => name),
+    ),
+  ];
+}
+
+/** Servers and hosts that a restore of the snapshot removes. */
+export function lossesSince({ facts }: Pick<Snapshot, "facts">, directory: StateDir, runtime: Runtime) {
+  // Another cluster's snapshot has nothing of this one.
+  return addedSince(facts.isImported === true ? 0 : facts.savedAt, directory, runtime);
+}
+
+/** Servers and hosts that were created after a time, also while the cluster runs. */
+async function addedSince(time: number, directory: StateDir, runtime: Runtime): Promise<readonly string[]> {
+  try {
+    const store = await openStoreToRead({ path: directory.database, runtime });
+    try {
+      const servers = store.instances.byFilters({ deleted: false }).filter(({ createdAt }) => createdAt > time);
+      const services = store.services.list({ binary: "nova-compute" }).filter(({ createdAt }) => createdAt > time);
+      const hosts = foldHosts(services.map(({ host }) => host));
+      return [
+        ...named(
+          "server",
+          servers.map(({ displayName }) => displayName),
+        ),
+        ...(services.length === 0 ? [] : [`${services.length === 1 ? "host" : "hosts"} ${hosts}`]),
+      ];
+    } finally {
+      store.close();
+    }
+  } catch (error) {
+    if (error instanceof DatabaseUnusable || error instanceof DatabaseTooOld || error instanceof DatabaseTooNew) {
+      return [`servers and hosts that this program cannot read: ${error.message}`];
+    }
+    throw error;
+  }
+}
+
+function named(kind: string, names: readonly string[]): readonly string[] {
+  const rest = names.length - MAX_NAMES;
+  const shown = names.slice(0, MAX_NAMES).join(", ");
+  return names.length === 0
+    ? []
+    : [`${kind}${names.length === 1 ? "" : "s"} ${shown}${rest > 0 ? ` and ${rest} more` : ""}`];
+}
