@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { withName } from "./cluster/place.js";
+import { unknownCommandText } from "./ui/destructive.js";
 import { runProgram } from "./ui/run-program.js";
 import { version } from "./ui/version.js";
 
@@ -57,7 +58,7 @@ async function programWith(first: string): Promise<Command> {
   for (const load of asked === undefined ? Object.values(COMMANDS) : [COMMANDS[asked]]) {
     program.addCommand(inheriting(await load(), program));
   }
-  return program;
+  return suggestingSafely(program);
 }
 
 /** Subcommands of subcommands, too, end with this program's exit codes, and find their cluster by its name. */
@@ -65,7 +66,15 @@ function inheriting(command: Command, parent: Command): Command {
   for (const child of command.copyInheritedSettings(parent).commands) {
     inheriting(child, command);
   }
-  return withName(command);
+  return withName(suggestingSafely(command));
+}
+
+/** Replaces the command's suggestions for unknown subcommands by those that destroy nothing. */
+function suggestingSafely(command: Command): Command {
+  const fail = command.error.bind(command);
+  command.error = (message, options) =>
+    fail(options?.code === "commander.unknownCommand" ? unknownCommandText(command) : message, options);
+  return command;
 }
 
 void runProgram("compute-cluster", parse);

@@ -3,6 +3,7 @@ import { stateDir } from "../../cluster/local/state-dir.js";
 import { ownStore } from "../../cluster/store/open-store.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { destructive } from "../ui/destructive.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -11,7 +12,7 @@ import { clusterLosses, confirmLosses } from "./losses.js";
 import { clusterName, requireCluster, rootOf } from "./place.js";
 
 export function deleteCommand(): Command {
-  return new Command("delete")
+  return destructive(new Command("delete"))
     .summary("delete a stopped cluster that has a name, with its hypervisors, guests and images")
     .description(
       "Deletes all that the cluster knows: lists it on a terminal and asks, and requires --yes elsewhere. One that was started without a name is deleted with its state directory.",

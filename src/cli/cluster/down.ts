@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { destructive } from "../ui/destructive.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { exitCodeOf } from "../ui/report-failure.js";
@@ -24,7 +25,7 @@ const PATIENCE = 60_000;
 const LOOK_EVERY = 50;
 
 export function downCommand(): Command {
-  return new Command("down")
+  return destructive(new Command("down"))
     .summary("stop a cluster, as Ctrl-C in its `up` does")
     .description(
       "Has `up` stop the agents, which finish what they do, and the control plane, and waits for its end. What the cluster knows stays: " +

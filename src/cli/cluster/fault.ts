@@ -15,6 +15,7 @@ import {
 import { isLive } from "../../faults/fault-set.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
+import { destructive } from "../ui/destructive.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
@@ -80,8 +81,7 @@ export function faultCommand(): Command {
     .description("what is set; without a host: of all hosts of the state directory")
     .option("--json", "as JSON")
     .action(run<[string | undefined, { json?: true }]>(list));
-  command
-    .command("clear <host> [point...]")
+  destructive(command.command("clear <host> [point...]"))
     .description("takes away faults by their points; without one: all of the host")
     .action(run<[string, string[]]>(clear));
   command

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
 import type { HostAction } from "../../../conductor/methods/session.js";
+import { destructive } from "../../ui/destructive.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { logsCommand } from "../logs/logs-command.js";
@@ -40,7 +41,8 @@ export function hostCommand(): Command {
     .option("--json", "as JSON")
     .action(guarded(listHosts));
   for (const [action, [summary, description]] of Object.entries(ACTIONS) as [HostAction, (typeof ACTIONS)["kill"]][]) {
-    withState(command.command(action))
+    const each = withState(command.command(action));
+    (action === "start" ? each : destructive(each))
       .argument("[host...]", "names or ranges", collectHosts, [])
       .summary(summary)
       .description(description)
@@ -57,7 +59,7 @@ export function hostCommand(): Command {
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
     .option("--json", "as JSON")
     .action(guarded<AddFlags>(addHosts));
-  withState(command.command("remove"))
+  destructive(withState(command.command("remove")))
     .argument("[host...]", "names or ranges", collectHosts, [])
     .summary("remove hosts for good: agent, compute service and provider")
     .description(

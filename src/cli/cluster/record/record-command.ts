@@ -1,7 +1,9 @@
-import { appendFile, writeFile } from "node:fs/promises";
+import { appendFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { Command } from "commander";
 import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
 import type { HostSession } from "../../../conductor/port.js";
+import { FileFailure } from "../../../runtime/files.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -16,7 +18,7 @@ import { withOperatorSession } from "../operator-session.js";
 import { FaultWatch } from "./fault-watch.js";
 import { heldNow } from "./held.js";
 import { PlaceWatch } from "./place-watch.js";
-import { RECORDING_VERSION, type RecordingEnd, type RecordingStart } from "./recording.js";
+import { RECORDING_VERSION, type RecordingEnd, type RecordingStart, RecordingUnusable } from "./recording.js";
 
 /** Milliseconds between two questions for what has happened. */
 const PAUSE = 250;
@@ -71,8 +73,19 @@ async function begin(file: string, directory: StateDir, runtime: Runtime): Promi
     at: runtime.clock.now(),
     cluster: clusterFileText(cluster),
   };
-  // Nobody's file is written over.
-  await writeFile(file, `${JSON.stringify(start)}\n`, { flag: "wx", mode: 0o600 });
+  try {
+    await runtime.files.create(resolve(file), `${JSON.stringify(start)}\n`, { mode: 0o600 });
+  } catch (error) {
+    if (error instanceof FileFailure && error.code === "EEXIST") {
+      throw new RecordingUnusable(
+        `${file}: a file is there already, expected a new one; name another, or delete it first`,
+        {
+          cause: error,
+        },
+      );
+    }
+    throw error;
+  }
 }
 
 async function follow(

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
+import { destructive } from "../../ui/destructive.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";
@@ -8,7 +9,7 @@ import { type RestoreFlags, restoreAndTell, run, START_HOSTS, tellDown } from ".
 import { putInPlace } from "./up-restore.js";
 
 export function resetCommand(): Command {
-  return new Command("reset")
+  return destructive(new Command("reset"))
     .summary("go back to the state after `up`: its hosts, and no servers but those that there were then")
     .description(
       "Puts the state in place that there was when `up` had started everything: what was made, added and broken since is gone. Hosts that " +

@@ -14,6 +14,7 @@ import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../cl
 import { ownStore } from "../../../cluster/store/open-store.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import { destructive } from "../../ui/destructive.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
@@ -53,7 +54,9 @@ export function snapshotCommand(): Command {
     .action((name: string, { stateDir: given, yes }: StateDirFlag & YesFlag) =>
       run(given, (place) => save(name, place, yes === true)),
     );
-  add("restore <name>", "go back to a saved state; a cluster that runs starts again with it, at the same address")
+  destructive(
+    add("restore <name>", "go back to a saved state; a cluster that runs starts again with it, at the same address"),
+  )
     .option(
       "--yes",
       "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
@@ -72,7 +75,7 @@ export function snapshotCommand(): Command {
     .action((name: string, { stateDir: given, json }: StateDirFlag & { readonly json?: true }) =>
       run(given, (place) => show(name, place, json === true)),
     );
-  add("delete <name>", "delete a snapshot").action((name: string, { stateDir: given }: StateDirFlag) =>
+  destructive(add("delete <name>", "delete a snapshot")).action((name: string, { stateDir: given }: StateDirFlag) =>
     run(given, async ({ snapshots, terminal }) => {
       await snapshots.delete(name);
       terminal.print(`${name}: deleted`);

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from "commander";
+import { SERVER_STATUSES } from "../../../cluster/compute/servers/server-status.js";
 import { MOST_HOSTS } from "../../../records/host-range.js";
+import { didYouMean } from "../../../runtime/did-you-mean.js";
 
 /** What `compute-cluster wait --for` waits for. */
 export type Condition =
@@ -23,7 +25,17 @@ function conditionIn(text: string): Condition {
   // A name may have colons of its own.
   const [, server, status] = /^server=(.+):([A-Za-z_]+)$/s.exec(text) ?? [];
   if (server !== undefined && status !== undefined) {
+    assertStatus(status.toUpperCase());
     return { kind: "server", server, status: status.toUpperCase() };
   }
   throw new InvalidArgumentError(`expected hosts=N (1 to ${MOST_HOSTS}), settled, or server=NAME:STATUS.`);
+}
+
+/** @throws {InvalidArgumentError} no server ever has the status */
+function assertStatus(status: string): void {
+  if (!SERVER_STATUSES.includes(status)) {
+    const near = didYouMean(status, SERVER_STATUSES);
+    const hint = near === undefined ? `expected one of ${SERVER_STATUSES.join(", ")}` : `did you mean ${near}?`;
+    throw new InvalidArgumentError(`there is no status ${status}; ${hint}`);
+  }
 }

@@ -38,6 +38,9 @@ const STATUS: Readonly<Record<VmState, Statuses>> = {
   shelved_offloaded: { default: "SHELVED_OFFLOADED" },
 };
 
+/** Every status that the API reports of a server. */
+export const SERVER_STATUSES: readonly string[] = [...new Set(Object.values(STATUS).flatMap(Object.values))].toSorted();
+
 export function serverStatus({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): string {
   const statuses = STATUS[vmState];
   return (taskState && statuses[taskState]) ?? statuses.default;

@@ -11,6 +11,13 @@ describe("what `wait --for` takes", () => {
     expect(parseCondition(text, [{ kind: "settled" }])).toEqual([{ kind: "settled" }, expected]);
   });
 
+  it.each([
+    ["server=vm1:ACTVE", /there is no status ACTVE; did you mean ACTIVE\?/],
+    ["server=vm1:done", /there is no status DONE; expected one of ACTIVE, BUILD, DELETED/],
+  ])("not %s: no server ever has that status", (text, reason) => {
+    expect(() => parseCondition(text)).toThrow(reason);
+  });
+
   it.each(["", "hosts", "hosts=0", "hosts=-1", "hosts=1e3", "hosts=999999", "server=vm1", "server=:ACTIVE", "done"])(
     "not %j",
     (text) => {
