@@ -30,13 +30,13 @@ describe("4.3 update_available_resource", () => {
     expect(agent.http.seen).toEqual([]);
   });
 
-  test("4.3 step 2 no rows: a warning at start-up, an error later", async () => {
+  test("4.3 step 2 no rows: a line for debugging at start-up, an error later", async () => {
     const world = await TrackerWorld.create();
     const agent = await world.agent("h1", new StubHypervisor("n1"));
     await agent.tracker.updateAvailableResource({ startup: true });
     world.store.computeNodes.destroy(node(world, "h1").id, "h1");
     await pass(agent);
-    expect(world.logged("warn", "no compute node yet")).toBe(1);
+    expect(world.logged("debug", "no compute node yet")).toBe(1);
     expect(world.logged("error", "no compute node yet")).toBe(1);
   });
 

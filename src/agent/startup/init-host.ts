@@ -85,7 +85,7 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
   const reported = await driverNodes(view);
   const names = reported ?? new Map<string, string>();
   const named = await nodesByName(view, names);
-  const nodes = await lookUpNodes(view, names, named);
+  const nodes = await lookUpNodes(view, names, named, service === null);
   await checkHostRename(view, nodes);
   guardOwnership(view, names, named);
   await guardHypervisorType(view, names);

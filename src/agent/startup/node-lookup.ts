@@ -42,11 +42,16 @@ export async function nodesByName(
   return (await Promise.all(asked)).flat();
 }
 
-/** Spec 2.4 a–c. @param named as {@link nodesByName} has found them @throws {RefusedConfiguration} */
+/**
+ * Spec 2.4 a–c.
+ * @param named as {@link nodesByName} has found them @param isFirstStart the host has no service yet: it has no compute node either
+ * @throws {RefusedConfiguration}
+ */
 export async function lookUpNodes(
   view: AgentView,
   names: ReadonlyMap<string, string>,
   named: readonly ComputeNode[],
+  isFirstStart: boolean,
 ): Promise<NodesByUuid> {
   const known = named.filter(({ uuid }) => names.has(uuid));
   const found = new Set(known.map(({ uuid }) => uuid));
@@ -55,7 +60,13 @@ export async function lookUpNodes(
   const others = uuids.length === 0 ? [] : await view.conductor.call("compute_nodes_by_uuids", { uuids });
   const nodes = [...known, ...others];
   if (nodes.length === 0) {
-    view.logger.warn("no compute node is recorded for this hypervisor; right only if this is the host's first start");
+    if (isFirstStart) {
+      view.logger.info("first start: registering a new compute node");
+    } else {
+      view.logger.warn(
+        "no compute node is recorded for this hypervisor, although the host has a service; a new one is registered",
+      );
+    }
   }
   const identity = await whereTheUuidIsFrom(view);
   for (const node of nodes) {

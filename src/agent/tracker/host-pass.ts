@@ -24,7 +24,8 @@ export async function updateAvailableResource(
   }
   const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
   if (rows.length === 0 && listed.size > 0) {
-    context.runtime.logger[startup ? "warn" : "error"]("the host has no compute node yet", { host: context.host });
+    // A start has said so when it looked up the nodes.
+    context.runtime.logger[startup ? "debug" : "error"]("the host has no compute node yet", { host: context.host });
   }
   await readDisabled(tracker);
   await tracker.lock.run(async () => {

@@ -1,5 +1,6 @@
 import { AgentStopped } from "../../agent/life/agent.js";
 import { refusalOf } from "../../agent/startup/refusals.js";
+import { excludeFromGit } from "../../cluster/local/usable-state-dir.js";
 import { type ControlledHost, MOST_DETAIL } from "../../conductor/methods/session.js";
 import type { ConductorConnection } from "../../conductor/port.js";
 import { createFaultDoors } from "../../faults/fault-doors.js";
@@ -81,6 +82,9 @@ async function serveWith(
     terminal.print(`metrics on ${outlet.url}`);
   }
   // A host that has a connection of its own can be cut off from the control plane.
+  if (config.defaults.statePath.startsWith(first.directory.root)) {
+    await excludeFromGit(files, first.directory.root);
+  }
   const faultFile = single ? await openFaults(config.defaults.statePath, runtime) : null;
   opened.add(() => faultFile?.close());
   opened.add(guard.watchLoop(logger, { json: options.logFormat === "json" }));

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { IRONIC_FAULTS } from "../../cluster/ironic/fault-points.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../cluster/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import {
   FAULT_LANGUAGE,
@@ -100,7 +100,7 @@ function benchOf({ stateDir: given, statePath }: FaultOptions) {
   const directory = stateDir(given, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
   /** Hosts of the state directory, and the embedded Ironic. */
-  const hosts = async (): Promise<readonly string[]> => [...(await runtime.files.list(directory.agents)), IRONIC];
+  const hosts = async (): Promise<readonly string[]> => [...(await hostsWithState(runtime.files, directory)), IRONIC];
   return {
     runtime,
     terminal: createTerminal(),

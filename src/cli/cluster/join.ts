@@ -9,6 +9,7 @@ import {
   type StateDir,
   stateDir,
 } from "../../cluster/local/state-dir.js";
+import { excludeFromGit } from "../../cluster/local/usable-state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -86,6 +87,7 @@ export async function writeJoinConfig(
   }
   const url = conductorUrl({ url: address === undefined ? info.outside : withHost(info.outside, address) });
   const ca = isSecure ? await tls.ca() : undefined;
+  await excludeFromGit(files, directory.root);
   await files.write(directory.joinConfig, joinConfig(url, token, ca), { mode: 0o600 });
   return { url, file: directory.joinConfig };
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -108,7 +108,7 @@ async function open({ connect, host, stateDir: given }: VirshOptions): Promise<V
   if (hypervisors.includes(host)) {
     return new Virsh(connectionTo(directory.hypervisor(host)), doors);
   }
-  const others = await files.list(directory.agents);
+  const others = await hostsWithState(files, directory);
   if (others.includes(host)) {
     return null;
   }

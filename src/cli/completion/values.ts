@@ -1,5 +1,5 @@
 import { isClusterName } from "../../cluster/local/known-clusters.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../cluster/local/state-dir.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { knownClusters, nameOf, rootOf } from "../cluster/place.js";
 import type { ValueKind } from "./complete.js";
@@ -12,10 +12,10 @@ export async function valuesOf(kind: ValueKind, options: ReadonlyMap<string, str
   const directory = stateDir(root, process.cwd());
   switch (kind) {
     case "host":
-      return files.list(directory.agents);
+      return hostsWithState(files, directory);
     case "log": {
       const { SERVICES } = await import("../cluster/logs/find-sources.js");
-      return ["control-plane", ...SERVICES, ...(await files.list(directory.agents))];
+      return ["control-plane", ...SERVICES, ...(await hostsWithState(files, directory))];
     }
     case "cluster":
       return (await knownClusters().roots()).map(nameOf).filter((found) => found !== null);

@@ -73,6 +73,16 @@ export function stateDir(path: string, cwd: string): StateDir {
 }
 
 /**
+ * The hosts whose agents have kept something in the state directory. An agent that was rejected, or a mistyped name, leaves at most
+ * an empty folder.
+ */
+export async function hostsWithState(files: Files, { agents }: Pick<StateDir, "agents">): Promise<readonly string[]> {
+  const names = await files.list(agents);
+  const contents = await Promise.all(names.map((name) => files.list(join(agents, name))));
+  return names.filter((_name, index) => (contents[index] ?? []).length > 0);
+}
+
+/**
  * No host can be called so; no folder is made or read that such a name would lead to.
  * @internal for tests
  */

@@ -11,6 +11,17 @@ class StateDirUnusable extends Error {
   }
 }
 
+/** Keeps git from adding passwords, tokens and private keys. A file that is there stays. @throws {FileFailure} */
+export async function excludeFromGit(files: Files, root: string): Promise<void> {
+  try {
+    await files.create(join(root, ".gitignore"), "*\n");
+  } catch (error) {
+    if (!(error instanceof FileFailure && error.code === "EEXIST")) {
+      throw error;
+    }
+  }
+}
+
 /** Makes the state directory, and tries whether it takes a file, before anything is started in it. @throws {StateDirUnusable} */
 export async function ensureUsable(files: Files, { root }: Pick<StateDir, "root">): Promise<void> {
   const trial = join(root, ".trial");
@@ -22,6 +33,7 @@ export async function ensureUsable(files: Files, { root }: Pick<StateDir, "root"
     await files.makeFolder(root);
     await files.write(trial, "trial\n");
     await files.remove(trial);
+    await excludeFromGit(files, root);
   } catch (error) {
     throw error instanceof FileFailure ? new StateDirUnusable(root, error.message, { cause: error }) : error;
   }

@@ -19,6 +19,7 @@ export const RESTORE = "restore-under-way";
  */
 const NOT_KEPT = new Set([
   DOWN_HOSTS,
+  ".gitignore",
   RESTORE,
   SNAPSHOTS,
   "additions",

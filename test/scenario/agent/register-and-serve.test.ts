@@ -78,3 +78,24 @@ scenario("2.5 row 4 set_host_enabled: the trait follows, and the answer says wha
   expect(await call(true)).toBe("enabled");
   expect(await lab.traits("devstack1")).not.toContain("COMPUTE_STATUS_DISABLED");
 });
+
+scenario("2.4 c a first start is one line of INFO, and no warning", async (lab) => {
+  const { runtime } = await lab.start("devstack1");
+  expect(runtime.logs.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
+  expect(runtime.logs.filter(({ message }) => message === "first start: registering a new compute node")).toMatchObject(
+    [{ level: "info" }],
+  );
+});
+
+scenario("2.4 c a host that has a service, and no compute node, is a warning", async (lab) => {
+  lab.addService("devstack1");
+  await lab.write("/state/devstack1/compute_id", uuidOf(7));
+  const { runtime } = await lab.start("devstack1");
+  expect(runtime.logs.filter(({ level }) => level === "warn")).toMatchObject([
+    {
+      message: expect.stringContaining(
+        "no compute node is recorded for this hypervisor, although the host has a service",
+      ),
+    },
+  ]);
+});

@@ -1,5 +1,5 @@
 import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { hostsWithState, type StateDir } from "../../../cluster/local/state-dir.js";
 import { type Change, fieldChanges } from "../../../cluster/seed/change.js";
 import { applySeed, type Seed, seedSteps } from "../../../cluster/seed/seed.js";
 import type { ImageBytes } from "../../../cluster/seed/seed-images.js";
@@ -50,7 +50,7 @@ async function prepare(
 ): Promise<number | undefined> {
   const { options, groups = [], path } = described;
   const { before, directory } = place;
-  const started = new Set(await runtime.files.list(directory.agents));
+  const started = new Set(await hostsWithState(runtime.files, directory));
   const missing = await missingFaults(wantedFaults(described, directory, started), runtime);
   const seed = await seedOf(described, runtime);
   const seedPlace: SeedPlace = { runtime, digests: nodeDigests, directory };

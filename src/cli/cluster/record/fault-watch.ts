@@ -1,5 +1,5 @@
 import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { hostsWithState, type StateDir } from "../../../cluster/local/state-dir.js";
 import type { RecordedCommand } from "../../../conductor/methods/cluster.js";
 import { readFaults } from "../../../faults/fault-file.js";
 import { formatKnob } from "../../../faults/fault-knobs.js";
@@ -21,7 +21,7 @@ export class FaultWatch {
   /** The commands that have done what is new since the last time; the first time nothing is. */
   async changes(): Promise<readonly RecordedCommand[]> {
     const { files } = this.#runtime;
-    const hosts = [...(await files.list(this.#directory.agents)), "ironic"];
+    const hosts = [...(await hostsWithState(files, this.#directory)), "ironic"];
     return (await Promise.all(hosts.map((host) => this.#changesOf(host)))).flat();
   }
 

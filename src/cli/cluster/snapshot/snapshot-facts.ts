@@ -1,5 +1,5 @@
 import { driverRecordPath, readDriverRecord } from "../../../agent/startup/driver-record.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { hostsWithState, type StateDir } from "../../../cluster/local/state-dir.js";
 import type { SnapshotFacts } from "../../../cluster/snapshot/snapshot-file.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -13,7 +13,7 @@ export async function snapshotFacts(
   directory: StateDir,
   { files, clock }: Pick<Runtime, "files" | "clock">,
 ): Promise<SnapshotFacts> {
-  const hosts = await files.list(directory.agents);
+  const hosts = await hostsWithState(files, directory);
   const drivers = await mapConcurrently(hosts, AT_A_TIME, async (host) => {
     const recorded = await readDriverRecord(files, driverRecordPath(directory.agent(host), host)).catch(
       () => undefined,

@@ -49,7 +49,7 @@ describe("2.4 a-d the nodes of this hypervisor", () => {
   const lookUp = (found: readonly ComputeNode[], names = NAMES, named: readonly ComputeNode[] = []) => {
     const stage = staged();
     stage.answers.compute_nodes_by_uuids = found;
-    return { stage, nodes: lookUpNodes(stage.services, names, named) };
+    return { stage, nodes: lookUpNodes(stage.services, names, named, false) };
   };
 
   test("are looked up by uuid, but those that were found by name; nothing is asked for none", async () => {
@@ -81,7 +81,7 @@ describe("2.4 a-d the nodes of this hypervisor", () => {
     const stage = staged();
     stage.answers.compute_nodes_by_uuids = [{ ...NODE, hypervisorHostname: "old" }];
     stage.answers["identity.read"] = () => file;
-    await expect(lookUpNodes(stage.services, NAMES, [])).rejects.toThrow(text);
+    await expect(lookUpNodes(stage.services, NAMES, [], false)).rejects.toThrow(text);
   });
 
   test.each<[string, object, boolean]>([

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { hostsWithState, stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { ensureUsable } from "../../../../src/cluster/local/usable-state-dir.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+it("a state directory has a .gitignore that excludes all of it, unless somebody wrote another", async () => {
+  const { files } = createVirtualRuntime();
+  await ensureUsable(files, { root: "/work/.compute-cluster" });
+  expect(await files.read("/work/.compute-cluster/.gitignore")).toBe("*\n");
+  await files.write("/work/.compute-cluster/.gitignore", "logs\n");
+  await ensureUsable(files, { root: "/work/.compute-cluster" });
+  expect(await files.read("/work/.compute-cluster/.gitignore")).toBe("logs\n");
+});
+
+it("an empty folder, as a rejected agent leaves it, is no host", async () => {
+  const { files } = createVirtualRuntime();
+  const directory = stateDir("/state", "/");
+  await files.makeFolder(directory.agent("mistyped"));
+  await files.write(`${directory.agent("devstack1")}/compute_id`, "1\n");
+  expect(await hostsWithState(files, directory)).toEqual(["devstack1"]);
+});
