@@ -44,7 +44,7 @@ describe("faults on purpose", () => {
   });
 
   it("are kept for an agent that starts later, and what has acted does not come back", async () => {
-    const set = await fault("set", "devstack2", "driver.spawn=fail:BuildAbortException:once");
+    const set = await fault("set", "--before-start", "devstack2", "driver.spawn=fail:BuildAbortException:once");
     expect(set).toMatchObject({ code: 0, text: expect.stringContaining("No agent of devstack2 has read this") });
     const first = await cloud.startAgent("devstack2");
     await expect(
@@ -68,9 +68,9 @@ describe("faults on purpose", () => {
   });
 
   it("that do not exist are refused with the list of those that do, and nothing is set", async () => {
-    const near = await fault("set", "devstack4", "driver.spawn=fail", "driver.spwan=fail");
+    const near = await fault("set", "--before-start", "devstack4", "driver.spawn=fail", "driver.spwan=fail");
     expect(near.text).toContain("there is no fault point driver.spwan. Did you mean driver.spawn?");
-    const refused = await fault("set", "devstack4", "driver.spawn=fail", "nonsense=fail");
+    const refused = await fault("set", "--before-start", "devstack4", "driver.spawn=fail", "nonsense=fail");
     expect([near.code, refused.code]).toEqual([2, 2]);
     for (const point of ["driver.finishMigration", "placement.put", "conductor", "agent.prep_resize."]) {
       expect(refused.text).toContain(point);
@@ -79,10 +79,17 @@ describe("faults on purpose", () => {
       const unknown = await fault(command, "devstakc4");
       expect(unknown).toMatchObject({ code: 2, text: expect.stringMatching(/there is no host devstakc4 in/) });
     }
-    await fault("set", "devstack4", "conductor=partition:30s");
+    await fault("set", "--before-start", "devstack4", "conductor=partition:30s");
     expect(await fault("clear", "devstack4", "nonsense")).toMatchObject({ code: 2 });
     expect(await rows("devstack4")).toMatchObject([{ knob: "conductor=partition:30s", used: null }]);
     await fault("clear", "devstack4");
     expect(await rows("devstack4")).toEqual([]);
+    expect(await fault("set", "devstakc4", "conductor=partition")).toMatchObject({ code: 2 });
+    await fault("set", "devstack[1-2]", "driver.getDiagnostics=fail");
+    expect([...(await rows("devstack1")), ...(await rows("devstack2"))]).toMatchObject([
+      { knob: "driver.getDiagnostics=fail" },
+      { knob: "driver.getDiagnostics=fail" },
+    ]);
+    await fault("clear", "devstack[1-2]");
   });
 });

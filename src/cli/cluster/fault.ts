@@ -5,6 +5,7 @@ import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../cluster/local
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import {
   FAULT_LANGUAGE,
+  type FaultKnob,
   type FaultTable,
   formatKnob,
   InvalidFault,
@@ -13,6 +14,7 @@ import {
   unknownPoint,
 } from "../../faults/fault-knobs.js";
 import { isLive } from "../../faults/fault-set.js";
+import { expandHosts, HostRangeError } from "../../records/host-range.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
 import { destructive } from "../ui/destructive.js";
@@ -20,7 +22,9 @@ import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
+import { KeptHosts } from "./kept-hosts.js";
 import { unknownHost } from "./unknown-host.js";
+import { CONTROL_PLANE } from "./up-children.js";
 
 interface FaultOptions {
   readonly stateDir: string;
@@ -72,10 +76,11 @@ export function faultCommand(): Command {
     };
   command
     .command("set <host> <knob...>")
+    .option("--before-start", "also for hosts that there are not yet: their agents act on it from the first start")
     .description(
       `for example devstack2 driver.finishMigration=fail:once placement.put=409:4 conductor=partition:30s\n${FAULT_LANGUAGE}`,
     )
-    .action(run<[string, string[]]>(set));
+    .action(run<[string, string[], { beforeStart?: true }]>(set));
   command
     .command("list [host]")
     .description("what is set; without a host: of all hosts of the state directory")
@@ -100,7 +105,12 @@ function benchOf({ stateDir: given, statePath }: FaultOptions) {
   const directory = stateDir(given, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
   /** Hosts of the state directory, and the embedded Ironic. */
-  const hosts = async (): Promise<readonly string[]> => [...(await hostsWithState(runtime.files, directory)), IRONIC];
+  const hosts = async (): Promise<readonly string[]> => {
+    const { [CONTROL_PLANE]: _, ...kept } = await new KeptHosts(runtime.files, directory).read();
+    return [...new Set([...(await hostsWithState(runtime.files, directory)), ...Object.keys(kept)])]
+      .toSorted()
+      .concat(IRONIC);
+  };
   return {
     runtime,
     terminal: createTerminal(),
@@ -110,40 +120,57 @@ function benchOf({ stateDir: given, statePath }: FaultOptions) {
         ? { folder: directory.ironic, table: IRONIC_FAULTS }
         : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS },
     hosts,
-    /** @throws {InvalidFault} there never was an agent of the host, and its `state_path` was not named. */
-    refuseUnknown: async (host: string): Promise<void> => {
+    /**
+     * The hosts that a name or range stands for.
+     * @throws {InvalidFault} there never was an agent of one of them, and its `state_path` was not named.
+     */
+    hostsIn: async (text: string, { beforeStart = false } = {}): Promise<readonly string[]> => {
+      const named = expandNames(text);
       const known = await hosts();
-      if (statePath === undefined && !known.includes(host)) {
-        throw new InvalidFault(unknownHost(host, directory.root, known));
+      const unknown = named.find((host) => !known.includes(host));
+      if (statePath === undefined && unknown !== undefined && !beforeStart) {
+        throw new InvalidFault(unknownHost(unknown, directory.root, known));
       }
+      return named;
     },
   };
 }
 
+/** @throws {InvalidFault} it is neither a host's name nor a range. */
+function expandNames(text: string): readonly string[] {
+  try {
+    return expandHosts(text);
+  } catch (error) {
+    throw error instanceof HostRangeError ? new InvalidFault(error.message) : error;
+  }
+}
+
 async function set(
-  { runtime, terminal, target, hosts }: Bench,
-  host: string,
+  bench: Bench,
+  hosts: string,
   knobs: readonly string[],
+  { beforeStart }: { readonly beforeStart?: true },
 ): Promise<number> {
-  const known = await hosts();
-  const isNew = !known.includes(host);
-  const { folder, table } = target(host);
-  const parsed = knobs.map((knob) => parseKnob(knob, table));
+  const named = await bench.hostsIn(hosts, { beforeStart: beforeStart === true });
+  const parsed = named.map((host) => knobs.map((knob) => parseKnob(knob, bench.target(host).table)));
+  await Promise.all(named.map((host, index) => setOne(bench, host, parsed[index] ?? [])));
+  return ExitCode.ok;
+}
+
+/** Sets the faults of a host, and waits a moment for its agent to read them. */
+async function setOne({ runtime, terminal, target }: Bench, host: string, parsed: readonly FaultKnob[]): Promise<void> {
+  const { folder } = target(host);
   const ids = await setFaults(folder, parsed, runtime);
   for (const knob of parsed) {
     terminal.print(`${host}: ${formatKnob(knob)}`);
   }
   for (let waited = 0; waited < NOTICE_TIME; waited += NOTICE_STEP) {
     if (await areNoticed(folder, ids, runtime)) {
-      return ExitCode.ok;
+      return;
     }
     await runtime.timers.sleep(NOTICE_STEP);
   }
   terminal.print(`No agent of ${host} has read this from ${folder} yet; one that is started will`);
-  if (isNew) {
-    terminal.print(`There never was one; there are ${known.join(", ")}`);
-  }
-  return ExitCode.ok;
 }
 
 interface Row {
@@ -167,11 +194,8 @@ const COLUMNS: readonly Column<Row>[] = [
 
 async function list(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
   const { runtime, terminal } = bench;
-  if (host !== undefined) {
-    await bench.refuseUnknown(host);
-  }
   const rows: Row[] = [];
-  for (const name of host === undefined ? await bench.hosts() : [host]) {
+  for (const name of host === undefined ? await bench.hosts() : await bench.hostsIn(host)) {
     const { folder, table } = bench.target(name);
     for (const fault of await readFaults(folder, table, runtime)) {
       const { used, times, setAt } = fault;
@@ -189,15 +213,19 @@ async function list(bench: Bench, host: string | undefined, options: { readonly 
   return ExitCode.ok;
 }
 
-async function clear(bench: Bench, host: string, points: readonly string[]): Promise<number> {
+async function clear(bench: Bench, hosts: string, points: readonly string[]): Promise<number> {
   const { runtime, terminal, target } = bench;
-  const { folder, table } = target(host);
-  await bench.refuseUnknown(host);
-  const wrong = points.find((point) => !table.has(point));
-  if (wrong !== undefined) {
-    throw unknownPoint(wrong, table);
+  const named = await bench.hostsIn(hosts);
+  for (const host of named) {
+    const { table } = target(host);
+    const wrong = points.find((point) => !table.has(point));
+    if (wrong !== undefined) {
+      throw unknownPoint(wrong, table);
+    }
   }
-  const cleared = await clearFaults(folder, points, runtime);
-  terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
+  for (const host of named) {
+    const cleared = await clearFaults(target(host).folder, points, runtime);
+    terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
+  }
   return ExitCode.ok;
 }
