@@ -5,8 +5,9 @@ import { CREATE_TIMEOUT } from "./driver-call.js";
 import { asDriverError, describe } from "./driver-error.js";
 import { DriverHost, type DriverHostOptions } from "./driver-host.js";
 import { DRIVER_METHODS, membersOf, REQUIRED_METHODS } from "./driver-methods.js";
-import { VirtDriverMisbehaved, VirtDriverTimeout } from "./errors.js";
+import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
 import { LifecycleEvents } from "./lifecycle-events.js";
+import { placeOf } from "./stack-place.js";
 import { waitFor, waitText } from "./waiting.js";
 
 /** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
@@ -25,10 +26,20 @@ export async function createDriverHost(
       definition.create(Object.freeze(full)),
     );
   } catch (thrown) {
-    throw asDriverError(thrown, name, "create");
+    throw namingDriver(asDriverError(thrown, name, "create"), name);
   }
   refuseIncomplete(name, driver);
   return new DriverHost(name, driver, events, context, options);
+}
+
+/** An error that the contract does not know, as one whose message names the driver. It keeps the name, which decides the exit code. */
+function namingDriver(error: Error, driver: string): Error {
+  if (error instanceof VirtError) {
+    return error;
+  }
+  const place = placeOf(error);
+  const text = `driver ${driver}: create failed: ${error.message}${place === undefined ? "" : ` (${place})`}`;
+  return Object.assign(new Error(text, { cause: error }), { name: error.name });
 }
 
 /** Doors are as they are where nobody watches the driver. */

@@ -182,6 +182,11 @@ describe("broken drivers", () => {
     );
     await expect(make(() => driverWith({ spawn: undefined, destroy: 1 }))).rejects.toThrow(/spawn, destroy is missing/);
     await expect(make(() => Promise.reject("no"))).rejects.toThrow(/create must throw Errors only/);
+    const thrown = make(() => {
+      throw new TypeError("x is not a function");
+    });
+    await expect(thrown).rejects.toThrow(/^driver broken: create failed: x is not a function \(\/.*:\d+:\d+\)$/);
+    await expect(thrown).rejects.toMatchObject({ name: "TypeError" });
     await expect(make(() => driverWith({ capabilities: { supportEvacuate: true } }))).rejects.toThrow(
       /found supportEvacuate, which this contract does not know/,
     );
