@@ -8,6 +8,7 @@ import { driverNodes } from "../startup/node-lookup.js";
 import { lookUpService } from "../startup/register-service.js";
 import { usesNodeIdentities } from "../startup/service-identity.js";
 import { validateConfig } from "../startup/validate-config.js";
+import { loadProviderConfigs } from "../tracker/load-provider-configs.js";
 import { type CheckPart, failedPart, part } from "./check-part.js";
 
 export interface HostCheck extends ReadOnlyViewOptions {
@@ -57,6 +58,7 @@ async function checkService(
   { serviceVersion: version = SERVICE_VERSION, newHost }: HostCheck,
 ): Promise<{ readonly record: Service | null; readonly part: CheckPart }> {
   validateConfig(view);
+  await loadProviderConfigs(view.config.compute.providerConfigLocation, view.runtime);
   const [record, oldest] = await Promise.all([
     lookUpService(view, version),
     view.conductor.call("service_minimum_version", { binary: "nova-compute" }),

@@ -9,6 +9,7 @@ import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.j
 import { refusalOf } from "../startup/refusals.js";
 import { lookUpService } from "../startup/register-service.js";
 import { validateConfig } from "../startup/validate-config.js";
+import { loadProviderConfigs } from "../tracker/load-provider-configs.js";
 import { previewStrip } from "./preview-allocations.js";
 import { type Preview, previewInit } from "./preview-instance.js";
 import { createReadOnlyView, type ReadOnlyViewOptions } from "./read-only-view.js";
@@ -32,6 +33,7 @@ export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
   try {
     const service = await lookUpService(view, serviceVersion);
     validateConfig(view);
+    await loadProviderConfigs(view.config.compute.providerConfigLocation, view.runtime);
     await guardRecordedDriver(view);
     await view.driver.initHost();
     await previewStart(view, await proveOwnership(view, service), preview);

@@ -160,3 +160,13 @@ scenario("dry run of an interrupted evacuation to this host", async (lab) => {
   expect(report.allocations[0]?.providers).toEqual({ [d.uuid]: "devstack2" });
   expect(report.migrations).toMatchObject([{ from: "pre-migrating", to: "failed" }]);
 });
+
+scenario("4.9 dry run rejects a provider.yaml that a start rejects", async (lab) => {
+  await lab.write("/state/devstack1/provider_config/one.yaml", "meta: { schema_version: 2 }\nproviders: []\n");
+  const { refusal } = await dryRun(lab, "devstack1");
+  expect(refusal).toMatchObject({
+    code: "provider-config-invalid",
+    found: expect.stringMatching(/one\.yaml.*schema_version must be a quoted version/),
+  });
+  expect((await lab.refusal("devstack1")).code).toBe(refusal?.code);
+});
