@@ -46,9 +46,11 @@ it("a scenario comes about in a cluster that runs, or it is said which step fail
     ].join("\n"),
   );
   expect(await run("scenario", "run", own, "--into", "course")).toMatchObject({
-    code: 1,
-    stdout: "- nobody9 is killed.\n",
-    stderr: expect.stringMatching(/scenario own did not come about: .*nobody9/s),
+    code: 3,
+    stdout: "",
+    stderr: expect.stringMatching(
+      /own\.yaml cannot be played .*nothing was changed:\n {2}- host nobody9 is not in the cluster/s,
+    ),
   });
   expect(await run("scenario", "run", "stale-evacuaton", "--into", "course")).toMatchObject({
     code: 2,

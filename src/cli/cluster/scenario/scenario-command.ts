@@ -1,12 +1,17 @@
 import { Command } from "commander";
-import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
+import { openCloudSession } from "../../../cluster/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
+import { withOperatorSession } from "../operator-session.js";
 import { clusterName, rootOf } from "../place.js";
+import { obstacles } from "./applicability.js";
 import { playNamed } from "./play-named.js";
 import { readScenario, type Scenario, scenarioNames } from "./read-scenario.js";
 import { scenarioText } from "./scenario-text.js";
@@ -22,7 +27,7 @@ export function scenarioCommand(): Command {
     )
     .addHelpText(
       "after",
-      "\nExit codes: 0 it is there; 1 a step failed; 2 wrong arguments or file; 4 no control plane.",
+      "\nExit codes: 0 it is there; 1 a step failed; 2 wrong arguments or file; 3 the cluster lacks hosts, or has servers of these names; 4 no control plane.",
     );
   command.command("list").summary("the scenarios of this package").option("--json", "as JSON").action(list);
   command
@@ -72,6 +77,16 @@ async function run(
 ): Promise<void> {
   const root = into === undefined ? given : rootOf(into);
   const terminal = createTerminal();
+  const found = await obstaclesIn(root, await readScenario(name, doors()));
+  if (found.length > 0) {
+    terminal.complain(
+      `compute-cluster: scenario ${name} cannot be played in this cluster; nothing was changed:\n` +
+        `${found.map((text) => `  - ${text}`).join("\n")}\n` +
+        `compute-cluster up --scenario ${name} starts a cluster for it`,
+    );
+    process.exitCode = ExitCode.refused;
+    return;
+  }
   const onStep = (say: string) => terminal.print(`- ${say}`);
   const { text, failed } = await playNamed(name, root, { onStep, signal: interruptSignal() });
   if (failed) {
@@ -80,4 +95,18 @@ async function run(
     terminal.print(`\n${text}`);
   }
   process.exitCode = failed ? ExitCode.failure : ExitCode.ok;
+}
+
+async function obstaclesIn(root: string, { steps }: Scenario): Promise<readonly string[]> {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  const directory = stateDir(root, process.cwd());
+  try {
+    const cloud = await openCloudSession(runtime.files, runtime.http, directory);
+    const hosts = await withOperatorSession("scenario", { runtime, directory }, (session) =>
+      session.call("list_hosts", { host: null }),
+    );
+    return await obstacles(steps, { hosts, cloud });
+  } finally {
+    await runtime.http.close();
+  }
 }

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { obstacles } from "../../../../../src/cli/cluster/scenario/applicability.js";
+import type { CloudSession } from "../../../../../src/cluster/local/cloud-session.js";
+
+const STEPS = [
+  { say: "vm1 is created.", ask: "POST compute /servers", body: { server: { name: "vm1" } } },
+  { say: "It fails.", run: "compute-cluster fault set devstack[1-2] driver.spawn=fail" },
+  { say: "A host is lost.", run: "compute-cluster host kill devstack3" },
+  { say: "Ironic fails.", run: "compute-cluster fault set ironic api=503" },
+];
+
+const cloudOf = (...names: string[]) =>
+  ({ request: async () => ({ servers: names.map((name) => ({ name })) }) }) as unknown as CloudSession;
+
+it("a scenario is not played where a host is missing or down, or a server of its names is there", async () => {
+  const hosts = [
+    { host: "devstack1", state: "serving" },
+    { host: "devstack2", state: "killed" },
+  ] as const;
+  expect(await obstacles(STEPS, { hosts, cloud: cloudOf("vm1", "vm2") })).toEqual([
+    "host devstack2 is killed, expected one that serves",
+    "host devstack3 is not in the cluster, expected one that serves",
+    "there is a server vm1 already, which a step creates",
+  ]);
+});
+
+it("a scenario is played in a cluster that has its hosts and none of its servers", async () => {
+  const hosts = ["devstack1", "devstack2", "devstack3"].map((host) => ({ host, state: "serving" as const }));
+  expect(await obstacles(STEPS, { hosts, cloud: cloudOf("vm2") })).toEqual([]);
+});
