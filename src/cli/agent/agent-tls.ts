@@ -47,10 +47,9 @@ export async function agentTls(
 }
 
 /** The section of a host's driver, for {@link agentTls}. */
-export const tlsOptionsOf = ({ driver, driverConfig }: Pick<LoadedConfig, "driver" | "driverConfig">) => ({
-  section: driver.configSchema?.section ?? driver.name,
-  options: driverConfig,
-});
+export function tlsOptionsOf({ driver, driverConfig }: Pick<LoadedConfig, "driver" | "driverConfig">) {
+  return { section: driver.configSchema?.section ?? driver.name, options: driverConfig };
+}
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 

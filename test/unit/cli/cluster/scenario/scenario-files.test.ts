@@ -21,7 +21,8 @@ commands are run, and mend what they say they mend.
     eval "$(compute-cluster env --name course)"
 
 \`up --scenario\` starts a new cluster, brings it into the state of the scenario, and prints what to look at. \`scenario run NAME --into CLUSTER\`
-(or \`--state-dir\`) brings it about in a cluster that runs, and that has the hosts it names. With \`--name\` the commands below take it, too;
+(or \`--state-dir\`) brings it about in a cluster that runs. It changes nothing, and ends with 3, where a host that it names does not serve, or a
+server that it creates is there already. With \`--name\` the commands below take it, too;
 \`scenario show NAME --state-dir DIR\` and \`up\` print them so. \`openstack\` is OpenStack's client with osc-placement ([clients.md](clients.md)).
 
 The audit gives every server a minute after its last move before it judges it: it may be on its way still. Where nothing moves any more,
