@@ -9,8 +9,9 @@ const STEPS = [
   { say: "Ironic fails.", run: "compute-cluster fault set ironic api=503" },
 ];
 
-const cloudOf = (...names: string[]) =>
-  ({ request: async () => ({ servers: names.map((name) => ({ name })) }) }) as unknown as CloudSession;
+function cloudOf(...names: string[]): CloudSession {
+  return { request: async () => ({ servers: names.map((name) => ({ name })) }) } as unknown as CloudSession;
+}
 
 it("a scenario is not played where a host is missing or down, or a server of its names is there", async () => {
   const hosts = [
