@@ -1,7 +1,7 @@
 import type { Files } from "../../runtime/files.js";
 import type { CloudConfig } from "./cloud-config.js";
 import { readCloudsFile, searchPath } from "./clouds-file.js";
-import { NoLocalCloud } from "./errors.js";
+import { CloudConfigInvalid, NoLocalCloud } from "./errors.js";
 import { readCloudConfig, type Settings } from "./settings.js";
 
 export interface CloudChoice {
@@ -40,7 +40,7 @@ export async function localCloud(files: Files, local: CloudChoice["local"]): Pro
   try {
     return readCloudConfig(await localSettings(files, local));
   } catch (error) {
-    if (error instanceof CloudConfigInvalid) {
+    if (error instanceof CloudConfigInvalid || error instanceof NoLocalCloud) {
       return undefined;
     }
     throw error;
