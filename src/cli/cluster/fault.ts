@@ -22,9 +22,8 @@ import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
-import { KeptHosts } from "./kept-hosts.js";
+import { CONTROL_PLANE, KeptHosts } from "./kept-hosts.js";
 import { unknownHost } from "./unknown-host.js";
-import { CONTROL_PLANE } from "./up-children.js";
 
 interface FaultOptions {
   readonly stateDir: string;
