@@ -10,7 +10,7 @@ export interface Quirk {
   readonly fixed?: number;
 }
 
-/** The releases of Nova that `upstream_quirks` may name, with their major versions; master is what follows the last. */
+/** The releases of Nova that `upstream_quirks` may name, with their major versions; master is another name of the newest. */
 const VERSIONS = Object.freeze({
   zed: 26,
   "2023.1": 27,
@@ -20,6 +20,7 @@ const VERSIONS = Object.freeze({
   "2025.1": 31,
   "2025.2": 32,
   "2026.1": 33,
+  "2026.2": 34,
   master: 34,
 });
 

@@ -1,7 +1,8 @@
 /**
  * Service version of nova-compute by release: SERVICE_VERSION of nova/objects/service.py at the release's first tag (16.0.0 to
- * 33.0.0; stable updates did not change it), and at master, which this build is. SERVICE_VERSION_ALIASES there, by which Nova names
- * the oldest that it works with, says less for four of them: Victoria 52, Wallaby 54, Xena 57, Caracal 66.
+ * 34.0.0; stable updates did not change it). `master` is another name of the newest one, which this build is.
+ * SERVICE_VERSION_ALIASES there, by which Nova names the oldest that it works with, says less for four of them: Victoria 52,
+ * Wallaby 54, Xena 57, Caracal 66.
  */
 export const RELEASES = {
   pike: 22,
@@ -22,7 +23,8 @@ export const RELEASES = {
   epoxy: 68,
   flamingo: 70,
   gazpacho: 72,
-  master: 73,
+  hibiscus: 74,
+  master: 74,
 } as const satisfies Readonly<Record<string, number>>;
 
 export type Release = keyof typeof RELEASES;

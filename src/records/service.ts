@@ -1,4 +1,5 @@
 import { amount, flag, id, name, nullable, type RecordOf, text, time, uuid } from "./field.js";
+import { RELEASES } from "./release.js";
 
 /** A row of `services` (spec 1.2). */
 export const SERVICE = {
@@ -24,8 +25,8 @@ export const SERVICE = {
 
 export type Service = RecordOf<typeof SERVICE>;
 
-/** What this build of the agent is: Nova master of August 2026 (OWNER_NOVA since 73). */
-export const SERVICE_VERSION = 73;
+/** The service version of this build of the agent: that of Nova 34 (2026.2). OWNER_NOVA dates from 73. */
+export const SERVICE_VERSION: number = RELEASES.hibiscus;
 /** The oldest agent that a deployment may hold unless `[workarounds] disable_compute_service_check_for_ffu` is set. */
 export const OLDEST_SUPPORTED_SERVICE_VERSION = 72;
 /** From here on agents have a `compute_id` file (spec 2.3). */

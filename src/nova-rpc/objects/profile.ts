@@ -22,7 +22,7 @@ interface Step {
   readonly newer: Readonly<Record<string, string>>;
 }
 
-/** From Nova's own test of object hashes (nova/tests/unit/objects/test_objects.py) at the tags 26.2.2 to 33.0.0, and master. */
+/** From Nova's own test of object hashes (nova/tests/unit/objects/test_objects.py) at the tags 26.2.2 to 34.0.0. */
 const STEPS: readonly Step[] = [
   { release: "zed", oldest: 61, computeRpcMinor: 1, newer: ZED_OBJECTS },
   { release: "antelope", oldest: 61, computeRpcMinor: 2, newer: {} },
@@ -62,7 +62,7 @@ const STEPS: readonly Step[] = [
   },
   { release: "flamingo", oldest: 68, computeRpcMinor: 4, newer: { ImageMetaProps: "1.42" } },
   { release: "gazpacho", oldest: 68, computeRpcMinor: 5, newer: { LibvirtLiveMigrateData: "1.14" } },
-  { release: "master", oldest: 72, computeRpcMinor: 5, newer: { ImageMetaProps: "1.43" } },
+  { release: "hibiscus", oldest: 72, computeRpcMinor: 5, newer: { ImageMetaProps: "1.44", ShareMappingList: "1.1" } },
 ];
 
 /**

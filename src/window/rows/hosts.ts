@@ -197,7 +197,8 @@ function standingOf({ disabled, disabledReason, forcedDown, version, availabilit
   return JSON.stringify([disabled, disabledReason, forcedDown, version, availabilityZone]);
 }
 
-/** The newest release that has this level. */
+/** Returns the newest release of this service version, by its own name. */
 function releaseOf(version: number): string | null {
-  return Object.entries(RELEASES).findLast(([, level]) => level === version)?.[0] ?? null;
+  const named = Object.entries(RELEASES).filter(([name]) => name !== "master");
+  return named.findLast(([, level]) => level === version)?.[0] ?? null;
 }
