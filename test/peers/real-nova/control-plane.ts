@@ -56,9 +56,11 @@ const CONFIGURATION = {
 /** Whether the scripts that start a real Nova are beside the project; its packages must then be installed, too. */
 export const hasPeer = existsSync(join(PEER, "up"));
 
-/** What a script left: its exit code and what it printed on either stream. */
+/** The exit code of a script, and what it printed. */
 export interface ScriptOutcome {
   readonly rc: number;
+  readonly stdout: string;
+  /** Standard output, then standard error: libraries print warnings there that are no part of a result. */
   readonly output: string;
 }
 
@@ -114,11 +116,11 @@ export class ControlPlane {
 
   /** The rows that a statement of SQL finds in the services' databases, a line each. The shell reads nothing of it. */
   async rows(statement: string): Promise<string[]> {
-    const { rc, output } = await this.shell('sql -N -e "$1"', statement);
+    const { rc, stdout, output } = await this.shell('sql -N -e "$1"', statement);
     if (rc !== 0) {
       throw new Error(`${statement}: ${output}`);
     }
-    return output.split("\n").filter((line) => line !== "");
+    return stdout.split("\n").filter((line) => line !== "");
   }
 
   /** Writes the nova.conf of a nova-compute, and names it. */
@@ -133,25 +135,26 @@ export class ControlPlane {
     return join(this.state, "etc", `compute-${host}.conf`);
   }
 
-  /** What the process prints goes to a file: the services that it starts would hold a pipe open. */
+  /** What the process prints goes to files: the services that it starts would hold a pipe open. */
   async run(program: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<ScriptOutcome> {
     const folder = await mkdtemp(join(tmpdir(), "real-nova-script-"));
-    const path = join(folder, "output");
-    const file = await open(path, "w");
+    const paths = ["stdout", "stderr"].map((name) => join(folder, name));
+    const files = await Promise.all(paths.map((path) => open(path, "w")));
     try {
       const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...CONFIGURATION, ...environment };
       // What it starts in the background goes on without it; itself, it starts nothing more once we have ended.
       const child = spawn("/usr/bin/setpriv", ["--pdeathsig", "KILL", ...INTO_ROOT, program, ...args], {
-        stdio: ["ignore", file.fd, file.fd],
+        stdio: ["ignore", ...files.map(({ fd }) => fd)],
         env,
       });
       const rc = await new Promise<number>((resolve, reject) => {
         child.once("error", reject);
         child.once("exit", (code) => resolve(code ?? -1));
       });
-      return { rc, output: await readFile(path, "utf8") };
+      const [stdout = "", stderr = ""] = await Promise.all(paths.map((path) => readFile(path, "utf8")));
+      return { rc, stdout, output: `${stdout}${stderr}` };
     } finally {
-      await file.close();
+      await Promise.all(files.map((file) => file.close()));
       await rm(folder, { recursive: true });
     }
   }

@@ -180,11 +180,10 @@ export class RealNova implements Cloud {
     }
   }
 
-  /** `nova-manage …` on the control plane's own configuration; eventlet's complaint is not its output. */
-  async manage(...args: readonly string[]): Promise<ScriptOutcome> {
+  /** Runs `nova-manage …` on the control plane's own configuration. */
+  manage(...args: readonly string[]): Promise<ScriptOutcome> {
     const config = join(this.plane.state, "etc/nova-conductor.conf");
-    const { rc, output } = await this.plane.run("/usr/bin/nova-manage", ["--config-file", config, ...args], {});
-    return { rc, output: output.replace(/^Modules with known eventlet .*\n/m, "") };
+    return this.plane.run("/usr/bin/nova-manage", ["--config-file", config, ...args], {});
   }
 
   /** Does something while there is another Compute API of this cloud, with more configuration. */

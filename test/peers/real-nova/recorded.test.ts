@@ -22,9 +22,9 @@ describe.skipIf(!hasPeer)("the recorded story, with our agents as the only compu
       cloud: nova,
       kill: async (host) => agents.get(host)?.kill(),
       expectAsRecorded: async (name, ...args) => {
-        const { rc, output } = await nova.manage("placement", ...args, "--verbose");
+        const { rc, stdout: printed } = await nova.manage("placement", ...args, "--verbose");
         // The peer's stand-in for Identity calls the user by name; a real one would have an id.
-        const stdout = output.replace('"user_id": "admin"', `"user_id": "${"0".repeat(32)}"`);
+        const stdout = printed.replace('"user_id": "admin"', `"user_id": "${"0".repeat(32)}"`);
         expect(withoutIds({ rc, stdout }), name).toEqual(recordedOutcome(name));
       },
     });
