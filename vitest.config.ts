@@ -61,6 +61,17 @@ const OVER_ZED = [
   "startup-after-kill",
 ];
 
+/** Those with requests that 2026.1 and later send to a topic of their own. */
+const OVER_ALTERNATE_TOPIC = [
+  "cold-move-shutdown",
+  "cold-moves",
+  "evacuation-round-trip",
+  "live-migration",
+  "live-migration-failures",
+  "live-migration-shutdown",
+  "startup-after-kill",
+];
+
 // Modules are loaded once a worker, where tests leave nothing behind in them.
 const project = ({ name, testTimeout, light, alone = false }: Project) => ({
   test: {
@@ -105,6 +116,7 @@ export default defineConfig({
       project({ name: "matrix", testTimeout: 600_000, light: true }),
       overNova("zed", OVER_ZED),
       overNova("2025.1", OVER_NOVA),
+      overNova("2026.2", OVER_ALTERNATE_TOPIC),
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "long", testTimeout: 120_000, light: false }),
       project({ name: "window", testTimeout: 120_000, light: false }),

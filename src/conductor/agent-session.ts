@@ -172,6 +172,10 @@ export class AgentSession implements MortalSession {
     await this.#stopping;
   }
 
+  drain(handlers: Partial<AgentHandlers> | null): Promise<void> {
+    return handlers === null ? this.stopServing() : this.serve(handlers);
+  }
+
   async close(): Promise<void> {
     if (this.#closed) {
       return;

@@ -88,6 +88,12 @@ export interface HostSession extends Conductor {
   serve(handlers: Partial<AgentHandlers>): Promise<void>;
   /** Stops taking new ones; those taken run on. */
   stopServing(): Promise<void>;
+  /**
+   * Takes no more requests that begin something (spec 2.8). A cast that is not taken waits for the next process of the host.
+   * @param handlers those that end the moves under way; null: no move is under way. A Nova of 2026.1 or later has a topic of its
+   *   own for such requests, which is read with the handlers of {@link serve} until {@link stopServing}.
+   */
+  drain(handlers: Partial<AgentHandlers> | null): Promise<void>;
   /** Something has changed among the host's guests: said for whoever looks. Absent: nobody can look over this kind of connection. */
   guestsChanged?(): void;
   /** Gives back the lease and leaves. */

@@ -1,6 +1,7 @@
 import { HostLeaseHeld } from "../conductor/errors.js";
 import { type Consumer, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hostQueue } from "./transport/compute-topics.js";
 import type { Topology } from "./transport/topology.js";
 
 /** Milliseconds between two looks at a host that is held. */
@@ -13,6 +14,16 @@ interface Options {
   readonly runtime: Pick<Runtime, "clock" | "timers" | "logger">;
   /** Milliseconds after which the broker cuts a connection that gives no sign of life. */
   readonly patience: number;
+}
+
+/**
+ * Returns the queue of the host that somebody reads; null: nobody reads any. A nova-compute of 2026.1 or later that shuts down
+ * reads only that of the alternate topic.
+ */
+export async function readQueue(broker: MessageBroker, host: string): Promise<string | null> {
+  const queues = [hostQueue(COMPUTE_TOPIC, host), hostQueue(ALTERNATE_TOPIC, host)];
+  const readers = await Promise.all(queues.map((queue) => broker.consumersOf(queue)));
+  return queues.find((_queue, at) => (readers[at] ?? 0) > 0) ?? null;
 }
 
 /**
@@ -99,13 +110,11 @@ export class HostLease {
     }
   }
 
-  /** Why the host is not free; null: nobody reads its queue. */
+  /** Returns why the host is not free; null: nobody reads its queues. */
   async #otherReader(): Promise<string | null> {
     const { broker, host } = this.#options;
-    const readers = await broker.consumersOf(`compute.${host}`);
-    return readers === null || readers === 0
-      ? null
-      : `queue compute.${host} is read by another nova-compute: host ${host} is another one's`;
+    const queue = await readQueue(broker, host);
+    return queue === null ? null : `queue ${queue} is read by another nova-compute: host ${host} is another one's`;
   }
 
   async #take(): Promise<string | null> {

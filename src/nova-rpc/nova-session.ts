@@ -21,7 +21,8 @@ import type { OsloRequest } from "./messages/oslo-message.js";
 import type { Rpc } from "./messages/rpc.js";
 import { writeDiagnostics } from "./objects/diagnostics.js";
 import { writeLiveMigrateData } from "./objects/live-migrate-data.js";
-import { overlaid } from "./objects/primitive.js";
+import { objectOf, overlaid } from "./objects/primitive.js";
+import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hasAlternateTopic, hostQueue } from "./transport/compute-topics.js";
 import type { Topology } from "./transport/topology.js";
 
 const OPEN_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
@@ -43,6 +44,14 @@ export interface NovaConnectionParts {
   readonly ready: () => Promise<void>;
 }
 
+/** The consumers of one topic. */
+interface TopicConsumers {
+  /** Reads the host's own queue, which nobody else may read. */
+  readonly own: Consumer;
+  /** Read the queue of all hosts, and the host's queue of the fan-out. */
+  readonly shared: readonly Consumer[];
+}
+
 /** One host of a real Nova; see {@link MortalSession}. */
 export class NovaSession implements MortalSession {
   readonly host: string;
@@ -50,9 +59,8 @@ export class NovaSession implements MortalSession {
   readonly leaseEpoch = null;
   readonly #parts: NovaConnectionParts;
   readonly #lease: HostLease | null;
-  #consumers: readonly Consumer[] = [];
-  /** Reads the host's own queue, which nobody else may read; null: the host is not served. */
-  #own: Consumer | null = null;
+  /** By topic; empty: the host is not served. */
+  #consumers: ReadonlyMap<string, TopicConsumers> = new Map();
   readonly #life = new Life();
   #lost = false;
   #closed = false;
@@ -69,7 +77,8 @@ export class NovaSession implements MortalSession {
   }
 
   get leaseHeld(): boolean {
-    return this.#life.alive && (this.#lease === null || (this.#lease.held && (this.#own?.active ?? true)));
+    const owns = [...this.#consumers.values()].every(({ own }) => own.active);
+    return this.#life.alive && (this.#lease === null || (this.#lease.held && owns));
   }
 
   async leaseSettled(): Promise<void> {
@@ -110,7 +119,7 @@ export class NovaSession implements MortalSession {
       const tools = this.#tools({ ...options, signal });
       const { args, long = false } = await peerMessage(method, params, tools);
       const limits = long ? LONG_CALL : {};
-      const result = await this.#parts.rpc.call(computeMessage(host, method, args, tools), {
+      const result = await this.#parts.rpc.call(await computeMessage(host, method, args, tools), {
         ...limits,
         ...(options.timeout === undefined || long ? {} : { timeout: options.timeout }),
         signal,
@@ -131,12 +140,12 @@ export class NovaSession implements MortalSession {
     return this.#life.whileAlive(async () => {
       const tools = this.#tools(options);
       const { args } = await peerMessage(method, params, tools);
-      await this.#parts.rpc.cast(computeMessage(host, method, args, tools));
+      await this.#parts.rpc.cast(await computeMessage(host, method, args, tools));
     });
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
-    const { broker, topology, rpc, scopes, runtime, nova, observer, ignoreNetworks } = this.#parts;
+    const { rpc, scopes, runtime, nova, observer, ignoreNetworks } = this.#parts;
     await this.stopServing();
     const server = new ComputeServer({
       host: this.host,
@@ -156,39 +165,72 @@ export class NovaSession implements MortalSession {
         undoneLiveMigration: (instanceUuid) => this.#liveMigration(instanceUuid, UNDONE_STATUSES),
         setDestination: (id, destNode) => this.#setDestination(id, destNode),
         hostChanges: () => this.#parts.rows.doubtService(this.host),
+        failShare: async (mapping) => {
+          const failed = overlaid(objectOf(mapping, "ShareMapping"), { status: "error" });
+          await nova.act({ ...failed, "nova_object.changes": ["status"] }, "save");
+        },
       },
       result: (method, value, request) => this.#resultFor(method, value, request),
     });
-    const message = (body: string) => server.take(body);
-    const own = topology.server(`compute.${this.host}`, { exclusive: this.#lease !== null });
-    try {
-      const consumer = await broker.consume(own, {
-        message,
-        refused: (error) => this.#lease?.refused(error),
-        active: () => this.#lease?.returned(),
-      });
-      this.#consumers = [consumer];
-      this.#own = consumer;
-    } catch (error) {
-      throw error instanceof RefusedByBroker && error.code === "ACCESS_REFUSED"
-        ? new HostLeaseHeld(`queue compute.${this.host} is read by another nova-compute: ${error.message}`, {
-            host: this.host,
-          })
-        : error;
+    // Nova stops a nova-compute's topics in this order, and starts them in the same.
+    for (const topic of hasAlternateTopic(nova.profile) ? [COMPUTE_TOPIC, ALTERNATE_TOPIC] : [COMPUTE_TOPIC]) {
+      await this.#consume(topic, server);
     }
-    const shared = [
-      topology.server("compute", { exclusive: false }),
-      topology.fanoutServer("compute", runtime.random.uuid().replaceAll("-", "")),
-    ];
-    const others = await Promise.all(shared.map((subscription) => broker.consume(subscription, { message })));
-    this.#consumers = [...this.#consumers, ...others];
   }
 
   async stopServing(): Promise<void> {
-    const consumers = this.#consumers;
-    this.#consumers = [];
-    this.#own = null;
-    await Promise.all(consumers.map((consumer) => consumer.close()));
+    const topics = [...this.#consumers.keys()];
+    await Promise.all(topics.map((topic) => this.#stopConsuming(topic)));
+  }
+
+  async drain(handlers: Partial<AgentHandlers> | null): Promise<void> {
+    if (this.#consumers.has(ALTERNATE_TOPIC)) {
+      await this.#stopConsuming(COMPUTE_TOPIC);
+    } else if (handlers === null) {
+      await this.stopServing();
+    } else {
+      await this.serve(handlers);
+    }
+  }
+
+  async #consume(topic: string, server: ComputeServer): Promise<void> {
+    const { broker, topology, runtime } = this.#parts;
+    const events = { takes: (body: string) => server.takes(body), message: (body: string) => server.take(body) };
+    const queue = hostQueue(topic, this.host);
+    try {
+      const own = await broker.consume(topology.server(queue, { exclusive: this.#lease !== null }), {
+        ...events,
+        refused: (error) => this.#lease?.refused(error),
+        active: () => this.#lease?.returned(),
+      });
+      this.#consumers = new Map([...this.#consumers, [topic, { own, shared: [] }]]);
+    } catch (error) {
+      throw error instanceof RefusedByBroker && error.code === "ACCESS_REFUSED"
+        ? new HostLeaseHeld(`queue ${queue} is read by another nova-compute: ${error.message}`, { host: this.host })
+        : error;
+    }
+    const subscriptions = [
+      topology.server(topic, { exclusive: false }),
+      topology.fanoutServer(topic, runtime.random.uuid().replaceAll("-", "")),
+    ];
+    for (const subscription of subscriptions) {
+      const consumer = await broker.consume(subscription, events);
+      const { own, shared } = this.#consumers.get(topic) ?? {};
+      if (own === undefined || shared === undefined) {
+        // Nothing is served any more: the lease was lost, or the host stopped.
+        await consumer.close();
+        return;
+      }
+      this.#consumers = new Map([...this.#consumers, [topic, { own, shared: [...shared, consumer] }]]);
+    }
+  }
+
+  async #stopConsuming(topic: string): Promise<void> {
+    const stopped = this.#consumers.get(topic);
+    this.#consumers = new Map([...this.#consumers].filter(([name]) => name !== topic));
+    await Promise.all(
+      stopped === undefined ? [] : [stopped.own, ...stopped.shared].map((consumer) => consumer.close()),
+    );
   }
 
   async close(): Promise<void> {

@@ -73,6 +73,11 @@ export interface Consumer {
 export interface ConsumerEvents {
   /** Called with each message, once it is acknowledged. */
   message(body: string): void;
+  /**
+   * Whether a message is taken. One that is not stays unacknowledged: it returns to its queue when this consumer, its connection
+   * or its process ends. Absent: all are taken.
+   */
+  takes?(body: string): boolean;
   /** It was refused when it came back; it keeps trying. */
   refused?(error: RefusedByBroker): void;
   /** It reads, at first and again. */

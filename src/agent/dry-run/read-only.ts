@@ -36,6 +36,7 @@ export function readOnlySession(session: HostSession): HostSession {
     acquireLease: () => refuse("taking the host's lease"),
     serve: () => refuse("serving requests"),
     stopServing: () => session.stopServing(),
+    drain: () => refuse("serving requests"),
     close: () => session.close(),
   };
 }

@@ -35,7 +35,7 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
   const { incoming } = services.operations;
   void logged(services, "look at the moves that are on their way here", forgetEnded(services));
   const endLooking = tellWhatHolds(services, timeout - reserve);
-  const idle = Promise.all([periodics?.stop(), allEnded(services, tasks)]);
+  const idle = Promise.all([periodics?.stop(), allEnded(services, tasks, reserve)]);
   const isIdle = await endsWithin(timers, timeout - reserve, idle).finally(endLooking);
   if (!isIdle) {
     const left = tasks.size + incoming.size;
@@ -74,20 +74,22 @@ function tellWhatHolds({ driver, logger, runtime }: AgentServices, limit: number
 /** The other host of a move must still be able to end it. */
 async function stopTaking(services: AgentServices, tasks: TaskTracker): Promise<void> {
   const { incoming, outgoing } = services.operations;
-  if (incoming.size > 0 || outgoing.size > 0) {
-    await services.conductor.serve(drainingHandlers(services, tasks));
-  } else {
-    await services.conductor.stopServing();
-  }
+  const hasMoves = incoming.size > 0 || outgoing.size > 0;
+  await services.conductor.drain(hasMoves ? drainingHandlers(services, tasks) : null);
 }
 
-/** What runs, and the guests that are on their way: each may lead to the other. */
-async function allEnded(services: AgentServices, tasks: TaskTracker): Promise<void> {
-  const { incoming } = services.operations;
-  while (tasks.size > 0 || incoming.size > 0) {
+/**
+ * Waits for running requests and incoming moves: each may lead to the other. Requests that arrive meanwhile count, so the
+ * hypervisor is let go only when none can arrive any more.
+ */
+async function allEnded(services: AgentServices, tasks: TaskTracker, reserve: number): Promise<void> {
+  const { operations, conductor, runtime } = services;
+  while (tasks.size > 0 || operations.incoming.size > 0) {
     await tasks.idle();
-    await incoming.idle();
+    await operations.incoming.idle();
   }
+  await endsWithin(runtime.timers, reserve, logged(services, "stop taking requests", conductor.stopServing()));
+  await tasks.idle();
 }
 
 /** The conductor says when a move ends. Where a move ended while no message could reach this agent, its record says so. */

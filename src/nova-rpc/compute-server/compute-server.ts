@@ -1,6 +1,6 @@
 import { MessagingTimeout } from "../../conductor/errors.js";
 import type { MessageObserver } from "../../conductor/message-observer.js";
-import type { AgentMethod } from "../../conductor/methods/agent.js";
+import { AGENT_METHODS, type AgentMethod } from "../../conductor/methods/agent.js";
 import { type AgentHandlers, type RequestContext, RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
 import { isObject } from "../../runtime/is-object.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -62,6 +62,18 @@ export class ComputeServer {
     this.#judged = new JudgedAsCarried(() => options.runtime.clock.monotonic());
     for (const method of [...KNOWN, OTHER]) {
       options.observer.message("in", method, 0);
+    }
+  }
+
+  /** Whether a message can be handled now: a method of the agent's that has no handler waits for the next process of the host. */
+  takes(body: string): boolean {
+    const { handlers } = this.#options;
+    try {
+      const request = openMessage(body);
+      const method = request.kind === "request" ? handlerOf(request) : null;
+      return method === null || handlers[method] !== undefined;
+    } catch {
+      return true;
     }
   }
 
@@ -176,6 +188,15 @@ export class ComputeServer {
     later();
     return () => cancel();
   }
+}
+
+/** The agent's method that carries a request out; null: none, so that {@link ComputeServer} answers by itself. */
+function handlerOf({ method, namespace }: OsloRequest): AgentMethod | null {
+  if (namespace !== null) {
+    return null;
+  }
+  const name = method === "drop_move_claim_at_destination" ? "migration_ended" : method;
+  return Object.hasOwn(AGENT_METHODS, name) ? (name as AgentMethod) : null;
 }
 
 function baseApi({ method, args }: OsloRequest): unknown {

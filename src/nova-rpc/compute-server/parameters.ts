@@ -35,6 +35,8 @@ export interface InboundTools {
   liveMigration(instanceUuid: string): Promise<number | null>;
   /** The same, if it has not moved the instance. */
   undoneLiveMigration(instanceUuid: string): Promise<number | null>;
+  /** Records a share mapping (a ShareMapping of Nova) as failed. */
+  failShare(mapping: unknown): Promise<void>;
 }
 
 /** Methods about an instance; a rebuild's parameters depend on one another. */

@@ -1,6 +1,7 @@
 import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
 import type { ParamsOf } from "../../conductor/methods/method.js";
 import { isObject } from "../../runtime/is-object.js";
+import { NotImplementedHere } from "../messages/failures.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
 import { MalformedObject, objectOf } from "../objects/primitive.js";
 import {
@@ -86,6 +87,10 @@ const OTHERWISE = {
     return inbound("live_migration_abort", await readParameters("live_migration_abort", args, tools, { migrationId }));
   },
 
+  // Casts: without a status that ends the request, the API would show the share as attaching or detaching for ever.
+  allow_share: noShare,
+  deny_share: noShare,
+
   // Backups are not rotated: the image of the request stays as the API has made it.
   backup_instance: notDone,
 
@@ -130,6 +135,12 @@ function ofLiveMigration(
 async function notDone(args: Arguments, { endTask }: InboundTools): Promise<null> {
   await endTask(uuidOf(args.instance));
   return null;
+}
+
+/** @throws {NotImplementedHere} always, once the request is over */
+async function noShare({ share_mapping: mapping }: Arguments, { failShare }: InboundTools): Promise<never> {
+  await failShare(mapping);
+  throw new NotImplementedHere("guests of this host mount no shares: the share's mapping is in error");
 }
 
 function inbound<M extends AgentMethod>(method: M, params: ParamsOf<AgentMethods, M>): Inbound<M> {

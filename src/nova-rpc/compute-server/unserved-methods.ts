@@ -29,8 +29,6 @@ export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = 
   confirm_snapshot_based_resize_at_source: notImplemented,
   revert_snapshot_based_resize_at_dest: notImplemented,
   finish_revert_snapshot_based_resize_at_source: notImplemented,
-  allow_share: notImplemented,
-  deny_share: notImplemented,
   // Casts: nobody waits, and there is nothing to do for them.
   inject_network_info: ignored,
   reset_network: ignored,

@@ -7,6 +7,7 @@ import { adminContext, type NovaContext, readingDeleted, requestIdOf } from "../
 import type { CallLimits, Rpc } from "../messages/rpc.js";
 import { MalformedObject, type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
 import { OLDEST_PROFILE, profileOf, type ReleaseProfile } from "../objects/profile.js";
+import { ALTERNATE_TOPIC_SERVICE_VERSION, hasAlternateTopic } from "../transport/compute-topics.js";
 import { manifest } from "./manifest.js";
 
 const TOPIC = "conductor";
@@ -15,6 +16,9 @@ const VERSION = "3.0";
 /** Milliseconds that each of the first tries to reach a conductor takes, and how many there are. */
 const FIRST_TRY = 10_000;
 const FIRST_TRIES = 10;
+
+/** Nova's own cache of the oldest nova-compute lasts for a process's life; an upgrade is noticed within this time here. */
+const OLDEST_COMPUTE_TTL_MS = 3_600_000;
 
 export interface AskOptions {
   /** Deleted rows are found, too. */
@@ -44,6 +48,8 @@ export class NovaConductor {
   readonly #options: Options;
   #profile: ReleaseProfile = OLDEST_PROFILE;
   #isMet = false;
+  /** The lowest service version of a nova-compute; null: not asked yet. `askedAt` is in monotonic milliseconds. */
+  #oldestCompute: { readonly version: number; readonly askedAt: number } | null = null;
 
   constructor(options: Options) {
     this.#options = options;
@@ -77,6 +83,22 @@ export class NovaConductor {
         }
       }
     }
+  }
+
+  /**
+   * Whether all nova-computes read the alternate topic of compute RPC 6.5. The answer is an hour old at most: a nova-compute of
+   * an earlier release cannot join those of this one, and a later answer only moves requests to a topic that all read.
+   */
+  async hasAlternateTopic(options: AskOptions = {}): Promise<boolean> {
+    if (!hasAlternateTopic(this.#profile)) {
+      return false;
+    }
+    const now = this.#options.runtime.clock.monotonic();
+    if (this.#oldestCompute === null || now - this.#oldestCompute.askedAt >= OLDEST_COMPUTE_TTL_MS) {
+      const version = await this.ask("Service", "get_minimum_version", ["nova-compute"], {}, options);
+      this.#oldestCompute = { version: typeof version === "number" ? version : 0, askedAt: now };
+    }
+    return this.#oldestCompute.version >= ALTERNATE_TOPIC_SERVICE_VERSION;
   }
 
   /** A method of an object's class. @returns an object, a list object or a plain value */

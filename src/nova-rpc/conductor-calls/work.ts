@@ -4,9 +4,11 @@ import type { HOST_METHODS } from "../../conductor/methods/hosts.js";
 import type { OPERATOR_METHODS } from "../../conductor/methods/operator.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/is-object.js";
+import type { Asked } from "../messages/rpc.js";
 import { overlaid } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";
 import { carriedSelections } from "../objects/selection.js";
+import { COMPUTE_TOPIC, hostQueue, topicOfMethod } from "../transport/compute-topics.js";
 import { ACTION_CALLS } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { carried, imageToSend, instanceToSend } from "./carried.js";
@@ -94,7 +96,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     const { host } = instance["nova_object.data"];
     if (typeof host === "string") {
       const bdms = builtObject("BlockDeviceMappingList", { objects: [] }, tools.nova.profile, []);
-      await tools.rpc.cast(computeMessage(host, "terminate_instance", { instance, bdms }, tools));
+      await tools.rpc.cast(await computeMessage(host, "terminate_instance", { instance, bdms }, tools));
     }
     return null;
   },
@@ -114,7 +116,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     );
     const instance = await instanceToSend(instanceUuid, tools);
     const host = String(instance["nova_object.data"].host);
-    await tools.rpc.cast(computeMessage(host, "stop_instance", { instance, clean_shutdown: true }, tools));
+    await tools.rpc.cast(await computeMessage(host, "stop_instance", { instance, clean_shutdown: true }, tools));
     return null;
   },
   // Networks are not attached under a Nova: a server that has any is not built here.
@@ -154,14 +156,17 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   restore_cluster: operatorOnly("restore_cluster"),
 };
 
-/** A message to the nova-compute of a host. */
-export function computeMessage(
+/** Returns a message to the nova-compute of a host, to the topic that all nova-computes of the deployment read. */
+export async function computeMessage(
   host: string,
   method: string,
   args: Readonly<Record<string, unknown>>,
-  { nova }: CallTools,
-) {
-  return { topic: `compute.${host}`, method, version: "6.0", args, context: nova.context() };
+  { nova, options }: CallTools,
+): Promise<Asked> {
+  const preferred = topicOfMethod(method);
+  const isRead = preferred === COMPUTE_TOPIC || (await nova.hasAlternateTopic(options));
+  const topic = hostQueue(isRead ? preferred : COMPUTE_TOPIC, host);
+  return { topic, method, version: "6.0", args, context: nova.context() };
 }
 
 async function addFault(uuid: string, message: string, tools: CallTools): Promise<void> {

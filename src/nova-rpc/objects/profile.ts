@@ -80,6 +80,9 @@ export const PROFILES: readonly ReleaseProfile[] = STEPS.map(({ release, oldest,
 /** What every conductor understands; in use until one has said what it is. */
 export const OLDEST_PROFILE: ReleaseProfile = profileOf(0);
 
+/** The newest release that is known. */
+export const NEWEST_PROFILE: ReleaseProfile = profileOf(Number.MAX_SAFE_INTEGER);
+
 /**
  * The newest release whose services are not newer than `serviceVersion`. Two releases have 66, two have 67: the older one is taken, of
  * which the newer one understands everything. Nothing older than the first is known, which is then taken all the same.

@@ -9,7 +9,10 @@ export class AmqpConsumer implements Consumer {
   readonly started: Promise<void>;
   readonly #library: LibraryConsumer;
   readonly #onClose: () => void;
+  /** Each returns a message that was not taken to its queue. */
+  #untaken: (() => void)[] = [];
   #active = false;
+  #closing = false;
 
   constructor(connection: Connection, subscription: Subscription, events: ConsumerEvents, onClose: () => void) {
     const { queue, exchanges, bindings, exclusive } = subscription;
@@ -29,8 +32,12 @@ export class AmqpConsumer implements Consumer {
         queueBindings: bindings.map((binding) => ({ queue: queue.name, ...binding })),
       },
       ({ body }) => {
+        const text = textOf(body);
+        if (events.takes?.(text) === false) {
+          return this.#leave();
+        }
         // Acknowledged before the work is done, which returns at once: what takes long is not read again after a crash.
-        events.message(textOf(body));
+        events.message(text);
         return ConsumerStatus.ACK;
       },
     );
@@ -41,7 +48,7 @@ export class AmqpConsumer implements Consumer {
         resolve();
       });
       this.#library.on("error", (error: unknown) => {
-        this.#active = false;
+        this.disconnected();
         if (isFinalRefusal(error)) {
           const refusal = refusalOf(error, `queue ${queue.name}`);
           events.refused?.(refusal);
@@ -60,15 +67,37 @@ export class AmqpConsumer implements Consumer {
     return this.#active;
   }
 
-  /** The connection is lost; the library comes back by itself. */
+  /** The connection is lost; the library comes back by itself, once no handler is under way. */
   disconnected(): void {
     this.#active = false;
+    this.#returnUntaken();
   }
 
   async close(): Promise<void> {
     this.#active = false;
+    this.#closing = true;
     this.#onClose();
-    await this.#library.close();
+    const closed = this.#library.close();
+    // The library has sent the cancellation by then: what is returned before it would come here again.
+    setImmediate(() => this.#returnUntaken());
+    await closed;
+  }
+
+  #leave(): Promise<ConsumerStatus> | ConsumerStatus {
+    if (this.#closing) {
+      return ConsumerStatus.REQUEUE;
+    }
+    return new Promise((resolve) => {
+      this.#untaken.push(() => resolve(ConsumerStatus.REQUEUE));
+    });
+  }
+
+  #returnUntaken(): void {
+    const untaken = this.#untaken;
+    this.#untaken = [];
+    for (const giveBack of untaken) {
+      giveBack();
+    }
   }
 }
 

@@ -112,6 +112,7 @@ export class RecordWrites {
       leaseSettled: () => session.leaseSettled(),
       serve: (handlers) => session.serve(handlers),
       stopServing: () => session.stopServing(),
+      drain: (handlers) => session.drain(handlers),
       close: () => session.close(),
     };
   }

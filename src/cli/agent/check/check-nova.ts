@@ -1,7 +1,14 @@
 import { type CheckPart, failedPart, part } from "../../../agent/check/check-part.js";
 import type { NovaConfig } from "../../../config/nova-config.js";
 import { connectToNova, type NovaConnection, type NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
-import { OLDEST_PROFILE } from "../../../nova-rpc/objects/profile.js";
+import { readQueue } from "../../../nova-rpc/host-lease.js";
+import { NEWEST_PROFILE, OLDEST_PROFILE } from "../../../nova-rpc/objects/profile.js";
+import {
+  ALTERNATE_TOPIC,
+  COMPUTE_TOPIC,
+  hasAlternateTopic,
+  hostQueue,
+} from "../../../nova-rpc/transport/compute-topics.js";
 import { HOW_TO_AGREE, leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
 import { type BrokerAddress, type MessageBroker, RefusedByBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -11,6 +18,8 @@ import type { CheckLimits, ControlPlane } from "./control-plane.js";
 import { type BrokerFound, judgeBroker, probeHost } from "./probe-broker.js";
 
 const CONDUCTOR = "conductor";
+const PIN_COMPUTE_RPC =
+  "upgrade all nova-conductors, and this agent; until then set [upgrade_levels] compute = flamingo for nova-api, nova-conductor and all nova-computes";
 const START_CONDUCTOR = "start nova-conductor; if it runs, its transport_url must lead to this broker and virtual host";
 
 /** A real Nova's broker and conductor. Nothing is declared that is not there, and what is used goes with the connection. */
@@ -112,7 +121,8 @@ class NovaLook {
   async #compareTopology(probes: readonly BrokerFound[]): Promise<CheckPart | null> {
     const { broker } = this.#nova;
     const topology = new Topology(this.#config.osloMessagingRabbit);
-    const queues = ["compute", `compute.${this.#config.defaults.host}`];
+    const topics = [COMPUTE_TOPIC, ALTERNATE_TOPIC];
+    const queues = topics.flatMap((topic) => [topic, hostQueue(topic, this.#config.defaults.host)]);
     const compare = async () => {
       await broker.connected();
       await broker.hasExchange(topology.requests());
@@ -161,6 +171,10 @@ class NovaLook {
       "nova-conductor",
       session.call("service_minimum_version", { binary: "nova-compute" }),
     );
+    const unserved = await this.#unservedTopics(version);
+    if (unserved !== null) {
+      return part("conductor", "note", `${found}; ${unserved}`, PIN_COMPUTE_RPC);
+    }
     const mixed = this.#config.workarounds.disableComputeServiceCheckForFfu;
     return oldest === 0 || oldest >= oldestServiceVersion || mixed
       ? part("conductor", "ok", found)
@@ -172,6 +186,22 @@ class NovaLook {
         );
   }
 
+  /** Returns why Nova may send requests to a topic that the agent does not read; null: it reads all of this release. */
+  async #unservedTopics(conductorVersion: number): Promise<string | null> {
+    const { connection, broker } = this.#nova;
+    if (conductorVersion > NEWEST_PROFILE.serviceVersion) {
+      const { release, serviceVersion } = NEWEST_PROFILE;
+      return `Nova is newer than ${release} (version ${serviceVersion}), the newest release that this agent knows; it reads the topics ${COMPUTE_TOPIC} and ${ALTERNATE_TOPIC}, and a request to another topic is lost`;
+    }
+    if (hasAlternateTopic(connection.profile)) {
+      return null;
+    }
+    const readers = await this.#inTime("the broker", broker.consumersOf(ALTERNATE_TOPIC));
+    return readers === null || readers === 0
+      ? null
+      : `nova-computes of 2026.1 or later read topic ${ALTERNATE_TOPIC}, which a nova-compute of ${connection.profile.release} does not read; a request to it is lost`;
+  }
+
   async #lookAtLease(): Promise<CheckPart> {
     const { broker } = this.#nova;
     const { defaults, workarounds, osloMessagingRabbit: rabbit } = this.#config;
@@ -179,8 +209,7 @@ class NovaLook {
     if (workarounds.upstreamQuirks.has("no-host-lease")) {
       return part("lease", "note", "none is asked for ([workarounds] upstream_quirks)");
     }
-    const queue = `compute.${host}`;
-    const readers = await this.#inTime("the broker", broker.consumersOf(queue));
+    const queue = await this.#inTime("the broker", readQueue(broker, host));
     const wait = `a start waits ${rabbit.heartbeatTimeoutThreshold} s for a dead connection to be cut, and is then refused`;
     try {
       await this.#inTime("the broker", broker.consumersOf(leaseQueue(host)));
@@ -191,15 +220,11 @@ class NovaLook {
       const mend = `${wait}; rabbitmqctl list_queues name owner_pid tells whose connection has it`;
       return part("lease", "fails", `another compute-agent has queue ${leaseQueue(host)}`, mend);
     }
-    if (readers !== null && readers > 0) {
+    if (queue !== null) {
       const mend = `stop nova-compute of host ${host}, or take another --host; ${wait}`;
       return part("lease", "fails", `a real nova-compute reads queue ${queue}`, mend);
     }
-    return part(
-      "lease",
-      "ok",
-      readers === null ? `free; queue ${queue} is made by a start` : `free; nobody reads ${queue}`,
-    );
+    return part("lease", "ok", `free; nobody reads ${hostQueue(COMPUTE_TOPIC, host)}`);
   }
 
   #inTime<T>(what: string, work: Promise<T>): Promise<T> {

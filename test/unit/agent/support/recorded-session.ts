@@ -37,6 +37,12 @@ export function recordSession(session: HostSession, before: BeforeCall, after: B
       await session.serve(handlers);
     },
     stopServing: () => session.stopServing(),
+    drain: async (handlers) => {
+      if (handlers !== null) {
+        await before(session.host, "host_serve", null);
+      }
+      await session.drain(handlers);
+    },
     guestsChanged: () => session.guestsChanged?.(),
     close: () => session.close(),
   };

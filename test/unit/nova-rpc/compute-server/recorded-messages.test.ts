@@ -8,6 +8,7 @@ import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../../fixtures/memory-broker.js";
 import {
+  RECORDED_VERSIONS,
   type RecordedRelease,
   recordedFailures,
   recordedPhases,
@@ -38,7 +39,7 @@ async function serving(host: string, release: RecordedRelease) {
   });
   const row = { id: 1, uuid: "m", instance_uuid: "u", migration_type: "migration", status: "pre-migrating" };
   await scriptConductor(broker, ({ what }) => (what === "MigrationList.get_by_filters" ? migrations : [row, null]), {
-    serviceVersion: release === "zed" ? 64 : 68,
+    serviceVersion: RECORDED_VERSIONS[release],
   });
   const connection = connectInMemory(broker, runtime);
   onTestFinished(() => runtime.runUntil(connection.close()));
@@ -56,15 +57,17 @@ async function serving(host: string, release: RecordedRelease) {
   return { runtime, broker, taken };
 }
 
-const all = (["zed", "2025.1"] as const).flatMap((release) =>
+const HOST_QUEUE = /^compute(-alt)?\./;
+
+const all = (["zed", "2025.1", "2026.2"] as const).flatMap((release) =>
   recordedPhases(release).map((phase) => [release, phase] as const),
 );
 
 describe("what a real Nova asks of a nova-compute", () => {
   it.each(all)("is understood: %s %s", async (release, phase) => {
-    const asked = recording(release, phase).filter(({ key, kind }) => key?.startsWith("compute.") && kind !== "reply");
+    const asked = recording(release, phase).filter(({ key, kind }) => HOST_QUEUE.test(key ?? "") && kind !== "reply");
     for (const { key = "", msg, kind } of asked) {
-      const { runtime, broker, taken } = await serving(key.slice("compute.".length), release);
+      const { runtime, broker, taken } = await serving(key.replace(HOST_QUEUE, ""), release);
       const body = JSON.stringify({ "oslo.version": "2.0", "oslo.message": JSON.stringify(msg) });
       const caller = broker.connect();
       const answers: string[] = [];

@@ -30,7 +30,7 @@ function objectsNamed(name: string, value: unknown): NovaObject[] {
   return value["nova_object.name"] === name ? [value as unknown as NovaObject, ...inner] : inner;
 }
 
-const recorded = (["zed", "2025.1"] as const).flatMap((release) =>
+const recorded = (["zed", "2025.1", "2026.2"] as const).flatMap((release) =>
   recordedPhases(release).flatMap((phase) => recording(release, phase).map(({ msg }) => msg)),
 );
 

@@ -3,6 +3,7 @@ import { type CheckReport, checkStart } from "../../../../../src/cli/agent/check
 import { renderReport } from "../../../../../src/cli/agent/check/render-report.js";
 import { loadConfig } from "../../../../../src/cli/agent/load-config.js";
 import { novaObject } from "../../../../../src/nova-rpc/objects/primitive.js";
+import { NEWEST_PROFILE } from "../../../../../src/nova-rpc/objects/profile.js";
 import { type BrokerOptions, type MessageBroker, RefusedByBroker } from "../../../../../src/runtime/message-broker.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../../../fixtures/memory-broker.js";
@@ -250,6 +251,22 @@ describe("--check under a real Nova", () => {
     expect(found(await run(), "conductor")).toMatchObject({ state, found: expect.stringContaining(text) });
   });
 
+  it.each([
+    ["a later release than the agent knows", NEWEST_PROFILE.serviceVersion + 1, false, "note", "Nova is newer than"],
+    ["nova-computes read a topic that its own release has not", 70, true, "note", "read topic compute-alt, which"],
+    ["its own release has that topic", NEWEST_PROFILE.serviceVersion, true, "ok", "compute RPC 6.5"],
+    ["nobody reads that topic", 70, false, "ok", "compute RPC 6.4"],
+  ])("reports a Nova whose topics the agent does not read: %s", async (_, version, isRead, state, text) => {
+    const { run, broker } = await world({ serviceVersion: version });
+    if (isRead) {
+      const queue = { name: "compute-alt", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+      await broker.connect().consume({ queue, exchanges: [], bindings: [], exclusive: false }, { message: () => {} });
+    }
+    const conductor = found(await run(), "conductor");
+    expect(conductor).toMatchObject({ state, found: expect.stringContaining(text) });
+    expect(conductor?.mend.includes("[upgrade_levels] compute")).toBe(state === "note");
+  });
+
   it("tells who has the host: another agent, or a real nova-compute", async () => {
     const { run, broker, runtime } = await world({ answers: withService() });
     const other = connectInMemory(broker, runtime);
@@ -266,6 +283,16 @@ describe("--check under a real Nova", () => {
     expect(found(await run(), "lease")).toMatchObject({
       state: "fails",
       found: "a real nova-compute reads queue compute.h",
+    });
+  });
+
+  it("finds a nova-compute of the host that shuts down: it reads the alternate topic alone", async () => {
+    const { run, broker } = await world({ serviceVersion: NEWEST_PROFILE.serviceVersion });
+    const queue = { name: "compute-alt.h", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+    await broker.connect().consume({ queue, exchanges: [], bindings: [], exclusive: false }, { message: () => {} });
+    expect(found(await run(), "lease")).toMatchObject({
+      state: "fails",
+      found: "a real nova-compute reads queue compute-alt.h",
     });
   });
 

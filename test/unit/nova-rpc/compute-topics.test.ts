@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import { AGENT_METHODS } from "../../../src/conductor/methods/agent.js";
+import type { AgentHandlers } from "../../../src/conductor/port.js";
+import { openMessage } from "../../../src/nova-rpc/messages/oslo-message.js";
+import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
+import { NEWEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
+import type { MemoryBroker } from "../../fixtures/memory-broker.js";
+import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-lab.js";
+import type { AskedOfConductor } from "../../fixtures/scripted-conductor.js";
+
+const FLAMINGO = 70;
+const GAZPACHO = 72;
+const NEWEST = NEWEST_PROFILE.serviceVersion;
+
+/** A conductor whose oldest nova-compute has this service version. */
+function withOldestCompute(version: number) {
+  return (asked: AskedOfConductor): unknown => (asked.what === "Service.get_minimum_version" ? version : usual(asked));
+}
+
+/** Handlers that record the methods they are called with. */
+function recording(methods: readonly string[] = Object.keys(AGENT_METHODS)) {
+  const called: string[] = [];
+  const handlers = Object.fromEntries(
+    methods.map((method) => [
+      method,
+      async () => {
+        called.push(method);
+        return null;
+      },
+    ]),
+  ) as Partial<AgentHandlers>;
+  return { called, handlers };
+}
+
+function readers(broker: MemoryBroker): readonly string[] {
+  return broker
+    .queueNames()
+    .filter((queue) => queue.startsWith("compute") && broker.readersOf(queue) > 0)
+    .map((queue) => queue.replace(/[0-9a-f]{32}$/, "ID"))
+    .sort();
+}
+
+const STOP = { method: "stop_instance", args: { instance: INSTANCE, clean_shutdown: true } };
+const SHARED_STORAGE = { method: "check_instance_shared_storage", args: { data: { instance_uuid: UUID } } };
+
+describe("the topics of compute RPC", () => {
+  it.each([
+    ["before 6.5", FLAMINGO, ["compute", "compute.h", "compute_fanout_ID"]],
+    [
+      "from 6.5 on",
+      GAZPACHO,
+      ["compute", "compute-alt", "compute-alt.h", "compute-alt_fanout_ID", "compute.h", "compute_fanout_ID"],
+    ],
+  ])("are those of the release that the conductor has: %s", async (_, serviceVersion, queues) => {
+    const { session, broker } = await open(usual, serviceVersion);
+    await session.serve(recording().handlers);
+    expect(readers(broker)).toEqual(queues);
+    await session.stopServing();
+    expect(readers(broker)).toEqual([]);
+  });
+
+  it("carry the same methods, also an external event, of which nothing is done", async () => {
+    const { session, runtime, broker } = await open(usual, NEWEST);
+    const { called, handlers } = recording();
+    await session.serve(handlers);
+    const { send, answers } = await caller(broker);
+    await send({ ...SHARED_STORAGE, topic: "compute-alt" });
+    await send({ ...STOP, topic: "compute-alt" });
+    await send({ ...STOP, uniqueId: "another" });
+    const event = { instance_uuid: UUID, name: "power-update", tag: "POWER_OFF", status: "completed" };
+    const events = [novaObject("InstanceExternalEvent", "1.5", event, [])];
+    const args = { instances: [INSTANCE], events };
+    await send({ method: "external_instance_event", args, topic: "compute-alt" });
+    await runtime.runUntil(() => answers.length === 4);
+    expect(called.toSorted()).toEqual(["check_instance_shared_storage", "stop_instance", "stop_instance"]);
+    expect(answers.filter(({ failure }) => failure !== null)).toEqual([]);
+  });
+
+  it.each([
+    [FLAMINGO, FLAMINGO, "compute.other"],
+    [NEWEST, FLAMINGO, "compute.other"],
+    [NEWEST, GAZPACHO, "compute-alt.other"],
+  ])("are chosen by the conductor (%i) and the oldest nova-compute (%i): %s", async (version, oldest, queue) => {
+    const { connection, session, runtime, broker, asked } = await open(withOldestCompute(oldest), version);
+    const { handlers, called } = recording();
+    await connection.host("other", { lease: false }).serve(handlers);
+    const ask = () =>
+      runtime.runUntil(session.callAgent("other", "check_instance_shared_storage", { instanceUuid: UUID, token: {} }));
+    await ask();
+    await ask();
+    expect(called).toHaveLength(2);
+    const sent = broker.published.flatMap(({ routingKey, body }) => {
+      const message = openMessage(body);
+      return message.kind === "request" && message.method === "check_instance_shared_storage" ? [routingKey] : [];
+    });
+    expect(sent).toEqual([queue, queue]);
+    const questions = () => asked.filter(({ what }) => what === "Service.get_minimum_version").length;
+    expect(questions()).toBe(version === FLAMINGO ? 0 : 1);
+    await runtime.advance(3_600_000);
+    await ask();
+    expect(questions(), "the answer is used for an hour").toBe(version === FLAMINGO ? 0 : 2);
+  });
+
+  it("lose a share's request no more: its mapping is recorded as failed", async () => {
+    const { session, runtime, broker, asked } = await open(
+      (each) => (each.what === "ShareMapping.save" ? [{ obj_what_changed: [] }, null] : usual(each)),
+      NEWEST,
+    );
+    await session.serve(recording().handlers);
+    const { send, answers } = await caller(broker);
+    const mapping = { id: 1, uuid: UUID, instance_uuid: UUID, share_id: UUID, status: "attaching", tag: "data" };
+    const share_mapping = novaObject("ShareMapping", "1.2", mapping, []);
+    await send({ method: "allow_share", args: { instance: INSTANCE, share_mapping } });
+    await runtime.runUntil(() => answers.length > 0);
+    expect(asked.at(-1)).toMatchObject({ what: "ShareMapping.save", changes: { status: "error" } });
+    expect(JSON.parse(answers[0]?.failure ?? "{}")).toMatchObject({ class: "NotImplementedError" });
+  });
+});
+
+describe("a host that shuts down", () => {
+  it.each([
+    ["with a move under way", recording(["finish_resize"]).handlers],
+    ["without a move", null],
+  ])("reads only the alternate topic from 6.5 on, with all methods; other casts wait: %s", async (_, draining) => {
+    const { connection, session, runtime, broker } = await open(usual, NEWEST);
+    const { called, handlers } = recording();
+    await session.serve(handlers);
+    await session.drain(draining);
+    expect(readers(broker)).toEqual(["compute-alt", "compute-alt.h", "compute-alt_fanout_ID"]);
+    const { send } = await caller(broker);
+    await send(STOP);
+    await send({ ...SHARED_STORAGE, topic: "compute-alt" });
+    await runtime.advance(1_000);
+    expect(called).toEqual(["check_instance_shared_storage"]);
+    await session.close();
+    expect(readers(broker)).toEqual([]);
+    const next = recording();
+    await connection.host("h", { lease: false }).serve(next.handlers);
+    await runtime.advance(1_000);
+    expect(next.called).toEqual(["stop_instance"]);
+  });
+
+  it.each([
+    ["its process ends as asked", (session: { close(): Promise<void> }) => session.close()],
+    ["its process is killed", (session: { kill(): Promise<void> }) => session.kill()],
+  ])("leaves casts before 6.5 that end no move to the next process, if %s", async (_, end) => {
+    const { connection, session, runtime, broker } = await open(usual, FLAMINGO);
+    await session.serve(recording().handlers);
+    const draining = recording(["check_instance_shared_storage"]);
+    await session.drain(draining.handlers);
+    const { send } = await caller(broker);
+    await send(STOP);
+    await send(SHARED_STORAGE);
+    await runtime.advance(1_000);
+    expect(draining.called).toEqual(["check_instance_shared_storage"]);
+    await end(session);
+    const next = recording();
+    await connection.host("h", { lease: false }).serve(next.handlers);
+    await runtime.advance(1_000);
+    expect(next.called).toEqual(["stop_instance"]);
+  });
+});
+
+describe("the lease of a host", () => {
+  it("waits for a nova-compute that shuts down, which reads the alternate topic alone", async () => {
+    const { broker, connection, runtime } = await open(usual, NEWEST);
+    const queue = { name: "compute-alt.h", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+    const shuttingDown = broker.connect();
+    await shuttingDown.consume({ queue, exchanges: [], bindings: [], exclusive: false }, { message: () => {} });
+    const session = connection.host("h");
+    await expect(runtime.runUntil(session.acquireLease())).rejects.toThrow("queue compute-alt.h is read by another");
+    await shuttingDown.close();
+    await runtime.runUntil(session.acquireLease());
+    expect(session.leaseHeld).toBe(true);
+  });
+
+  it("covers the alternate topic: no nova-compute can read it beside an agent, and none is served without", async () => {
+    const { broker, connection, runtime } = await open(usual, NEWEST);
+    const session = connection.host("h");
+    await runtime.runUntil(session.acquireLease());
+    await session.serve(recording().handlers);
+    const queue = { name: "compute-alt.h", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+    const real = broker.connect();
+    const reads = real.consume({ queue, exchanges: [], bindings: [], exclusive: false }, { message: () => {} });
+    await expect(reads).rejects.toMatchObject({ code: "ACCESS_REFUSED" });
+    await session.close();
+    await real.consume({ queue, exchanges: [], bindings: [], exclusive: false }, { message: () => {} });
+    const other = connect(broker, runtime).host("h", { lease: false });
+    await expect(runtime.runUntil(other.serve(recording().handlers))).resolves.toBeUndefined();
+  });
+});
