@@ -6,7 +6,7 @@ import type { ParamsOf, ResultOf } from "../conductor/methods/method.js";
 import type { AgentHandlers, CallOptions, MortalSession } from "../conductor/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
 import { Life } from "../runtime/life.js";
-import { type Consumer, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
+import { type Consumer, type ConsumerEvents, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { peerMessage, peerResult } from "./compute-client/peer-messages.js";
 import { ComputeServer } from "./compute-server/compute-server.js";
@@ -144,7 +144,12 @@ export class NovaSession implements MortalSession {
     });
   }
 
-  async serve(handlers: Partial<AgentHandlers>): Promise<void> {
+  serve(handlers: Partial<AgentHandlers>): Promise<void> {
+    return this.#serve(handlers, { isDraining: false });
+  }
+
+  /** @param options `isDraining`: requests without a handler stay in the queue for the next process of the host */
+  async #serve(handlers: Partial<AgentHandlers>, { isDraining }: { readonly isDraining: boolean }): Promise<void> {
     const { rpc, scopes, runtime, nova, observer, ignoreNetworks } = this.#parts;
     await this.stopServing();
     const server = new ComputeServer({
@@ -174,7 +179,10 @@ export class NovaSession implements MortalSession {
     });
     // Nova stops a nova-compute's topics in this order, and starts them in the same.
     for (const topic of hasAlternateTopic(nova.profile) ? [COMPUTE_TOPIC, ALTERNATE_TOPIC] : [COMPUTE_TOPIC]) {
-      await this.#consume(topic, server);
+      await this.#consume(topic, {
+        message: (body) => server.take(body),
+        ...(isDraining ? { takes: (body) => server.takes(body) } : {}),
+      });
     }
   }
 
@@ -189,13 +197,12 @@ export class NovaSession implements MortalSession {
     } else if (handlers === null) {
       await this.stopServing();
     } else {
-      await this.serve(handlers);
+      await this.#serve(handlers, { isDraining: true });
     }
   }
 
-  async #consume(topic: string, server: ComputeServer): Promise<void> {
+  async #consume(topic: string, events: ConsumerEvents): Promise<void> {
     const { broker, topology, runtime } = this.#parts;
-    const events = { takes: (body: string) => server.takes(body), message: (body: string) => server.take(body) };
     const queue = hostQueue(topic, this.host);
     try {
       const own = await broker.consume(topology.server(queue, { exclusive: this.#lease !== null }), {

@@ -209,7 +209,7 @@ describe("a host of a real Nova", () => {
     [{ method: "start_instance", args: { instance: null } }, "NovaException"],
   ])("refuses %j as %s", async (ask, name) => {
     const { session, runtime, broker } = await open();
-    await serve(session, { start_instance: async () => null });
+    await serve(session, {});
     const { send, answers } = await caller(broker);
     await send(ask);
     await runtime.advance(1_000);
