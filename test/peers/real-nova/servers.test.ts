@@ -24,12 +24,15 @@ const ACTIONS: readonly (readonly [event: string, body: object, status: string])
   ["rebuild_instance", { rebuild: { imageRef: IMAGE } }, "ACTIVE"],
 ];
 
+/** Seconds that a live migration takes at least. */
+const SLOW_LIVE_MIGRATION = "fake_libvirt.delay_live_migration=10";
+
 /** Milliseconds from the start of three processes until their hosts are up. */
 const IN_TIME = 2_000;
 
 describe.skipIf(!hasPeer)("servers", () => {
   const cloud = useRealNova();
-  const { agents } = withOcHosts(cloud, ["fake_libvirt.delay_live_migration=10"]);
+  const { agents } = withOcHosts(cloud, [SLOW_LIVE_MIGRATION]);
 
   it("A1: three new hosts are up within two seconds of their start, of the release's service version", async () => {
     const nova = cloud();
@@ -119,6 +122,30 @@ describe.skipIf(!hasPeer)("servers", () => {
     await idle(nova, id, "ACTIVE");
     expect(await nova.operator.held(id, OC_HOSTS)).toEqual({ oc2: TINY });
     await nova.remove(id);
+  });
+
+  it("A5: a host that shuts down ends its live migration, and leaves a stop to its next process", async () => {
+    const nova = cloud();
+    const [leaves = "", stays = ""] = await Promise.all(
+      ["leaves", "stays"].map((name) => nova.operator.boot(name, { host: "oc1" })),
+    );
+    await nova.operator.serversIn([leaves, stays], "ACTIVE");
+    await nova.act(leaves, { "os-migrateLive": { host: "oc2", block_migration: "auto" } });
+    await nova.migrationIn(leaves, "running");
+    const agent = agents.get("oc1");
+    const ended = agent?.stop();
+    await agent?.printed(/the end waits for/);
+    await nova.act(stays, { "os-stop": null });
+    await ended;
+    await idle(nova, leaves, "ACTIVE");
+    expect(await nova.operator.server(leaves)).toMatchObject({ "OS-EXT-SRV-ATTR:host": "oc2" });
+    expect(await nova.operator.server(stays)).toMatchObject({
+      status: "ACTIVE",
+      "OS-EXT-STS:task_state": "powering-off",
+    });
+    agents.set("oc1", await nova.startAgent("oc1", { options: [...ocOptions("oc1"), SLOW_LIVE_MIGRATION] }));
+    await idle(nova, stays, "SHUTOFF");
+    await Promise.all([leaves, stays].map((id) => nova.remove(id)));
   });
 
   it("A6: a host dies and comes back: its guest goes, the migration is completed, and it may be up again", async () => {
