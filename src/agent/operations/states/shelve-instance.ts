@@ -1,9 +1,9 @@
-import type { OperationServices } from "../contract.js";
+import type { AdmittedFlow, OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { runSteps } from "../flow/step-list.js";
 import { powerOffIfThere } from "./power-off-if-there.js";
 import { SHELVE_OFFLOAD_INSTANCE, shelvedMark } from "./shelve-offload.js";
-import { type SnapshotStages, updateTaskState } from "./snapshot-stages.js";
+import { deleteRejectedImage, deleteSnapshotImage, type SnapshotStages, updateTaskState } from "./snapshot-stages.js";
 
 const STAGES: SnapshotStages = {
   image_pending_upload: { task: "shelving_image_pending_upload", from: "shelving" },
@@ -11,9 +11,10 @@ const STAGES: SnapshotStages = {
 };
 
 /**
- * Spec 6.6 "shelve": up to `shelved` the allocations stay. When a step failed, the instance has no task state any more.
+ * Spec 6.6 "shelve": up to `shelved` the allocations stay. When a step failed, the instance has no task state any more, and its
+ * image is deleted (Nova leaves it queued).
  */
-export const SHELVE_INSTANCE = guestFlow(
+const FLOW = guestFlow(
   "shelve_instance",
   {
     power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
@@ -43,8 +44,11 @@ export const SHELVE_INSTANCE = guestFlow(
         await runSteps(progress.services, SHELVE_OFFLOAD_INSTANCE.list, progress);
       }
     },
+    failed: deleteSnapshotImage,
   },
 );
+
+export const SHELVE_INSTANCE: AdmittedFlow<"shelve_instance"> = { ...FLOW, refused: deleteRejectedImage };
 
 /** `shelved_offload_time` 0; more: the periodic task does it; -1: nobody. */
 const offloadsAtOnce = ({ context }: OperationServices): boolean => context.config.defaults.shelvedOffloadTime === 0;

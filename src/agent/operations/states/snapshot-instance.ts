@@ -1,8 +1,8 @@
 import { UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
 import type { AdmittedFlow } from "../contract.js";
-import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
+import { mustNotUndo } from "../flow/error-wrappers.js";
 import { guestFlow } from "../flow/guest-flow.js";
-import { type SnapshotStages, updateTaskState } from "./snapshot-stages.js";
+import { deleteRejectedImage, deleteSnapshotImage, type SnapshotStages, updateTaskState } from "./snapshot-stages.js";
 
 const STAGES: SnapshotStages = {
   image_pending_upload: { task: "image_pending_upload", from: "image_snapshot" },
@@ -34,22 +34,18 @@ const FLOW = guestFlow("snapshot_instance", {
   },
 });
 
-/** Spec 6.6 "snapshot". When it fails, the image goes; the whole image of a server that is being deleted stays. */
+/** Spec 6.6 "snapshot". When it fails, the image is deleted; the complete image of a server that is being deleted stays. */
 export const SNAPSHOT_INSTANCE: AdmittedFlow<"snapshot_instance"> = {
   ...FLOW,
   run: async (call, found) => {
     try {
       await FLOW.run(call, found);
     } catch (error) {
-      const { images } = call.services.context;
-      const { instanceUuid, imageId } = call.request;
       if (!mustNotUndo(error)) {
-        const deleting = error instanceof UnexpectedDeletingTaskState;
-        await attempt(call.services.context, instanceUuid, `delete the unfinished image ${imageId}`, () =>
-          deleting ? images.removeUnfinished(imageId) : images.remove(imageId),
-        );
+        await deleteSnapshotImage(call, { onlyUnfinished: error instanceof UnexpectedDeletingTaskState });
       }
       throw error;
     }
   },
+  refused: deleteRejectedImage,
 };

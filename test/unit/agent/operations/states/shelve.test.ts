@@ -112,6 +112,7 @@ describe('6.6 "shelve"', () => {
     broken.answers["driver.powerOff"] = new Error("broken");
     expect(await shelve(broken)).toMatchObject({ message: "broken" });
     expect(broken.did.slice(1)).toEqual([
+      ["images.remove", "snapshot"],
       NO_TASK,
       ["instance_add_fault", expect.objectContaining({ message: "Error" })],
     ]);

@@ -52,4 +52,10 @@ describe('6.6 "snapshot"', () => {
     await snapshot(stage);
     expect(stage.did.at(-1)).toEqual(["images.removeUnfinished", "image"]);
   });
+
+  test("whose message is rejected leaves no unfinished image", async () => {
+    const stage = new FlowStage({ instance: { taskState: "deleting" } });
+    await snapshot(stage);
+    expect(stage.did).toEqual([["images.removeUnfinished", "image"]]);
+  });
 });
