@@ -115,6 +115,22 @@ describe("the kit for authors of drivers", () => {
       ]);
     });
 
+    test("a drill leaves no image of a shelve that its driver lacks, and can be repeated", async () => {
+      const state = cloud.stateDir;
+      for (const only of ["shelve", "suspend"]) {
+        const drill = await run("compute-cluster", ["drill", "--json", "--only", only, "--state-dir", state]);
+        expect(drill.code, `${drill.stdout}${drill.stderr}`).toBe(0);
+        const rows = JSON.parse(drill.stdout) as readonly DrillRow[];
+        expect(rows).toMatchObject([{ operation: only, verdict: "unsupported" }]);
+      }
+      const { body } = await cloud.image("GET", "/v2/images");
+      expect((body as { readonly images: readonly { status: string }[] }).images.map(({ status }) => status)).toEqual([
+        "active",
+      ]);
+      const servers = await cloud.compute("GET", "/servers");
+      expect(servers.body).toMatchObject({ servers: [] });
+    });
+
     test("2.4 g a host that was served by it refuses the default driver, and nothing is made for that one", async () => {
       const agent = await cloud.startAgent("bound1", { args: ["--compute-driver", driver] });
       await agent.stop();

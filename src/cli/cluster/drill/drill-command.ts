@@ -32,7 +32,10 @@ export function drillCommand(): Command {
     .option("--only <operations>", `some of: ${DRILL_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
     .option("--patience <seconds>", "that one operation may take", "60")
     .option("--json", "the same as JSON")
-    .addHelpText("after", "\nExit codes: 0 nothing failed (unsupported operations are no failure); 1 something did.")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 nothing failed (unsupported operations are no failure); 1 an operation failed, no server could be created, or something could not be deleted.",
+    )
     .action(async (options: DrillCommandOptions) => {
       process.exitCode = await drill(options);
     });
@@ -85,12 +88,16 @@ async function drill(options: DrillCommandOptions): Promise<number> {
         "No agent traces its driver: start them with `compute-cluster up --driver`, or --trace-driver.",
       );
     }
-    const failed = results.some(({ verdict }) => verdict === "failed");
+    for (const leftover of run.leftovers) {
+      terminal.complain(`compute-cluster drill: not deleted: ${leftover}; delete it with OpenStack's client`);
+    }
+    const failed = results.some(({ verdict }) => verdict === "failed") || run.leftovers.length > 0;
     if (failed && options.json !== true) {
       terminal.complain(`What the agents say of it: ${directory.logs}/*.log`);
     }
     if (signal.aborted) {
-      terminal.complain("compute-cluster: interrupted; the drill's server is deleted");
+      const cleaned = run.leftovers.length === 0 ? "; the drill's server is deleted" : "";
+      terminal.complain(`compute-cluster: interrupted${cleaned}`);
       return ExitCode.failure;
     }
     return failed ? ExitCode.failure : ExitCode.ok;
@@ -110,25 +117,40 @@ const COLUMNS: readonly Column<DrillResult>[] = [
   },
 ];
 
-interface Named {
+interface ImageView {
   readonly id: string;
-  readonly name: string;
+  readonly min_ram: number;
+  readonly min_disk: number;
+  readonly image_type?: string;
 }
 
-/** The first image, and the two smallest flavors with CPUs. */
+interface FlavorView {
+  readonly id: string;
+  readonly vcpus: number;
+  readonly ram: number;
+  readonly disk: number;
+}
+
+/** An active image that is no snapshot of a server, and the two smallest flavors with CPUs that it fits. */
 async function placesOf(session: CloudSession): Promise<DrillPlaces> {
-  const { images } = (await session.request("image", "GET", "/v2/images", "2.0")) as { images: readonly Named[] };
+  const { images } = (await session.request("image", "GET", "/v2/images?status=active", "2.0")) as {
+    images: readonly ImageView[];
+  };
+  const image = images.find(({ image_type: type }) => type !== "snapshot" && type !== "backup") ?? images[0];
   const listed = (await session.request("compute", "GET", "/flavors/detail", "2.79")) as {
-    flavors: readonly (Named & { readonly vcpus: number; readonly ram: number; readonly disk: number })[];
+    flavors: readonly FlavorView[];
   };
   const flavors = listed.flavors
     .filter(({ vcpus, disk }) => vcpus > 0 && disk > 0)
+    .filter(({ ram, disk }) => ram >= (image?.min_ram ?? 0) && disk >= (image?.min_disk ?? 0))
     .toSorted((one, other) => one.ram - other.ram);
-  const [image, flavor] = [images[0]?.id, flavors[0]?.id];
+  const flavor = flavors[0]?.id;
   if (image === undefined || flavor === undefined) {
-    throw new Error("the cloud has no image, or no flavor with CPUs and a disk; a drill needs one of each");
+    throw new Error(
+      "the cloud has no active image, or no flavor with CPUs and a disk that the image fits; a drill needs one of each",
+    );
   }
-  return { image, flavor, largerFlavor: flavors[1]?.id ?? flavor };
+  return { image: image.id, flavor, largerFlavor: flavors[1]?.id ?? flavor };
 }
 
 async function hostsUp(session: CloudSession): Promise<number> {

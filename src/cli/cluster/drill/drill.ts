@@ -42,12 +42,19 @@ const PAUSE = 50;
 export class Drill {
   readonly #options: DrillOptions;
   #server: Server | undefined;
-  /** Operations that did not come to their end: none is waited for again. */
-  readonly #broken = new Set<string>();
+  /** Operations that did not reach their end, and why: none is tried again. */
+  readonly #broken = new Map<string, DrillVerdict>();
+  readonly #reported = new Set<string>();
+  readonly #leftovers: string[] = [];
   #made = 0;
 
   constructor(options: DrillOptions) {
     this.#options = options;
+  }
+
+  /** What the drill created and could not delete: a line for each thing, with the reason. */
+  get leftovers(): readonly string[] {
+    return this.#leftovers;
   }
 
   /** @param onResult is called with each operation as it ends. */
@@ -74,30 +81,32 @@ export class Drill {
 
   async #try(operation: DrillOperation): Promise<DrillResult> {
     const { clock, hosts, callsSince } = this.#options;
-    const skipped = (reason: string): DrillResult => ({
+    const withoutTrying = (verdict: DrillVerdict): DrillResult => ({
       operation: operation.name,
-      verdict: "skipped",
-      reason,
+      ...verdict,
       milliseconds: 0,
       calls: "",
     });
     if ((operation.hosts ?? 1) > hosts) {
-      return skipped("it takes two hosts that are up");
+      return withoutTrying({ verdict: "skipped", reason: "it takes two hosts that are up" });
     }
-    if (operation.action !== "create" && !(await this.#reach(operation.from))) {
-      return skipped(`no server came to ${operation.from}`);
+    const obstacle = operation.action === "create" ? null : await this.#reach(operation.from);
+    if (obstacle !== null) {
+      return withoutTrying(obstacle);
     }
+    this.#reported.add(operation.name);
     const since = clock.now();
     const started = clock.monotonic();
     const { verdict, reason } = await this.#attempt(operation);
     if (verdict === "failed" || verdict === "unsupported") {
-      this.#broken.add(operation.name);
+      this.#broken.set(operation.name, { verdict, reason });
     }
     const milliseconds = Math.round(clock.monotonic() - started);
     const id = this.#server?.id ?? "";
     const calls = id === "" ? "" : await callsSince(id, since);
     if (operation.action === "delete" && verdict === "ok") {
       this.#server = undefined;
+      await this.#discardImages(id);
     }
     // A driver without live migration is never asked: each host is passed over.
     const moves = operation.moves === true || operation.action === "abort";
@@ -111,23 +120,34 @@ export class Drill {
     return { operation: operation.name, ...judged, milliseconds, calls };
   }
 
-  /** A server in this status: the one there is, or a new one that the operations before lead there. */
-  async #reach(status: string): Promise<boolean> {
+  /**
+   * Brings a server to this status: the existing one, or a new one by the operations that lead there.
+   * @returns null, or why no server has the status; a failure of an operation that has no result of its own is the result's
+   */
+  async #reach(status: string): Promise<DrillVerdict | null> {
     const idle = this.#server?.["OS-EXT-STS:task_state"] === null;
     if (idle && this.#server?.status === status) {
-      return true;
+      return null;
     }
     const path = pathTo(status);
-    if (path.some(({ name }) => this.#broken.has(name))) {
-      return false;
-    }
-    await this.#discard();
-    for (const operation of path) {
-      if ((await this.#attempt(operation)).verdict !== "ok") {
-        return false;
+    if (path.every(({ name }) => !this.#broken.has(name))) {
+      await this.#discard();
+      for (const operation of path) {
+        const result = await this.#attempt(operation);
+        if (result.verdict !== "ok") {
+          this.#broken.set(operation.name, result);
+          break;
+        }
       }
     }
-    return this.#server !== undefined;
+    const broken = path.find(({ name }) => this.#broken.has(name));
+    if (broken === undefined) {
+      return null;
+    }
+    const { verdict, reason } = this.#broken.get(broken.name) ?? {};
+    return verdict === "failed" && !this.#reported.has(broken.name)
+      ? { verdict, reason: `no server came to ${status}: ${broken.name} failed: ${reason}` }
+      : { verdict: "skipped", reason: `no server came to ${status}` };
   }
 
   async #attempt(operation: DrillOperation): Promise<DrillVerdict> {
@@ -159,7 +179,9 @@ export class Drill {
         networks: "none",
       };
       const made = await session.request("compute", "POST", "/servers", VERSION, { server });
-      this.#server = await this.#show((made as { server: Server }).server.id);
+      const { id } = (made as { readonly server: { readonly id: string } }).server;
+      // Known before anything else can fail, so that the server is deleted in the end.
+      this.#server = { id, status: "BUILD", "OS-EXT-STS:task_state": "scheduling", [HOST]: null };
       return;
     }
     const id = this.#server?.id ?? "";
@@ -282,15 +304,34 @@ export class Drill {
     return (shown as { readonly server: Server }).server;
   }
 
+  /** Deletes the drill's server, and images that were created of it. */
   async #discard(): Promise<void> {
-    if (this.#server === undefined) {
+    const id = this.#server?.id;
+    const operation = DRILL_OPERATIONS.find(({ action }) => action === "delete");
+    if (id === undefined || operation === undefined) {
       return;
     }
-    const operation = DRILL_OPERATIONS.find(({ action }) => action === "delete");
-    if (operation !== undefined) {
-      await this.#attempt(operation);
+    const { verdict, reason } = await this.#attempt(operation);
+    if (verdict !== "ok" && (await this.#find(id).catch(() => this.#server)) !== undefined) {
+      this.#leftovers.push(`server ${id}: ${reason}`);
     }
     this.#server = undefined;
+    await this.#discardImages(id);
+  }
+
+  /** A failed shelve, or one that the driver did not finish, may leave its image. */
+  async #discardImages(server: string): Promise<void> {
+    const { session } = this.#options;
+    try {
+      const listed = await session.request("image", "GET", `/v2/images?instance_uuid=${server}`, "2.0");
+      for (const { id } of (listed as { readonly images: readonly { readonly id: string }[] }).images) {
+        await session.request("image", "DELETE", `/v2/images/${id}`, "2.0");
+      }
+    } catch (error) {
+      if (!(error instanceof Error && "status" in error && error.status === 404)) {
+        this.#leftovers.push(`images of server ${server}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
   }
 }
 

@@ -45,6 +45,7 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
 function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
   const outcomes = { ...OUTCOMES, ...changes };
   const servers = new Map<string, Server>();
+  const images = new Map<string, string>();
   const asked: string[] = [];
   let failure: string | null = null;
   let late = false;
@@ -68,12 +69,22 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
       throw new CloudRequestFailed("POST", "/servers/action", 409, outcome.refused);
     } else if ("fails" in outcome) {
       failure = outcome.fails;
+      if (action === "shelve") {
+        images.set(`image of ${server.id}`, server.id);
+      }
     } else {
       server["OS-EXT-STS:task_state"] = outcome.hangs;
     }
   };
   const request: DrillOptions["session"]["request"] = async (_, method, path, __, body) => {
     const [, , id = "", more = "", action = ""] = path.split("/");
+    if (path.startsWith("/v2/images?instance_uuid=")) {
+      const ids = [...images].filter(([, server]) => path.endsWith(`=${server}`)).map(([image]) => image);
+      return { images: ids.map((image) => ({ id: image })) };
+    }
+    if (path.startsWith("/v2/images/")) {
+      return images.delete(more);
+    }
     if (path.startsWith("/os-migrations")) {
       const migrations = live.map((status, id) => ({ id, status }));
       // The migration says that it is over when its server has said so already.
@@ -121,7 +132,7 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
     }
     return { instanceAction: { events: [{ result: "Error", details: failure }] } };
   };
-  return { session: { request }, servers, asked };
+  return { session: { request }, servers, images, asked };
 }
 
 async function drilled(
@@ -132,9 +143,11 @@ async function drilled(
   readonly of: (name: string) => string;
   asked: string[];
   left: number;
+  readonly images: number;
+  readonly leftovers: readonly string[];
 }> {
   const runtime = createVirtualRuntime();
-  const { session, servers, asked } = cloud(changes);
+  const { session, servers, images, asked } = cloud(changes);
   const failHost = async (host: string) => {
     asked.push(`${host} fails`);
     return async () => void asked.push(`${host} is back`);
@@ -158,7 +171,7 @@ async function drilled(
     const { verdict = "absent", reason = "" } = results.find(({ operation }) => operation === name) ?? {};
     return reason === "" ? verdict : `${verdict}: ${reason}`;
   };
-  return { results, of, asked, left: servers.size };
+  return { results, of, asked, left: servers.size, images: images.size, leftovers: drill.leftovers };
 }
 
 describe("Drill", () => {
@@ -182,6 +195,38 @@ describe("Drill", () => {
     expect(of("pause")).toBe("failed: PauseFailed: out of paper");
     expect(of("delete")).toBe("ok");
     expect(left).toBe(0);
+  });
+
+  test("an operation fails when the server that it needs cannot be created", async () => {
+    const rejected = { create: { refused: "Image i is not active." } };
+    const { of } = await drilled(rejected, { only: ["suspend", "resume"] });
+    const reason = /^failed: no server came to \w+: create failed: .*Image i is not active/;
+    expect([of("suspend"), of("resume")]).toEqual([expect.stringMatching(reason), expect.stringMatching(reason)]);
+    const all = await drilled(rejected);
+    expect(all.of("create")).toMatch(/^failed: .*Image i is not active/);
+    expect(all.of("suspend")).toBe("skipped: no server came to ACTIVE");
+  });
+
+  test("an operation fails when one that leads to it fails without a result of its own", async () => {
+    const broken = { suspend: { fails: "out of paper" } };
+    const { of } = await drilled(broken, { only: ["resume"] });
+    expect(of("resume")).toBe("failed: no server came to SUSPENDED: suspend failed: out of paper");
+    const lacks = { suspend: { fails: "driver mine has no suspend: use a driver that has it" } };
+    expect((await drilled(lacks, { only: ["resume"] })).of("resume")).toBe("skipped: no server came to SUSPENDED");
+  });
+
+  test("the image of a failed shelve is deleted with the drill's server", async () => {
+    const { of, left, images } = await drilled({ shelve: { fails: "driver mine has no snapshot: use a driver" } });
+    expect(of("shelve")).toMatch(/^unsupported/);
+    expect([left, images]).toEqual([0, 0]);
+    expect((await drilled({ shelve: { fails: "no disk" } }, { only: ["shelve"] })).images).toBe(0);
+  });
+
+  test("a server that cannot be deleted is reported as left over", async () => {
+    const { left, leftovers } = await drilled({ delete: { hangs: "deleting" } }, { only: ["pause"] });
+    expect(left).toBe(1);
+    expect(leftovers).toEqual([expect.stringMatching(/^server s0: expected no server after 5 s/)]);
+    expect((await drilled({})).leftovers).toEqual([]);
   });
 
   test("a driver that hangs: the drill waits as long as its patience, then goes on with a new server", async () => {
