@@ -119,15 +119,24 @@ function wrapped(words: readonly string[]): string {
 
 /** All points and what each takes, for a person. */
 export function pointsOf(table: FaultTable): string {
+  return `Those that exist:\n${listPoints([...table.values()])}`;
+}
+
+/** Renders points as lines of a terminal: the names with the same settings, then these. */
+export function listPoints(points: readonly FaultPoint[]): string {
   const bySyntax = new Map<string, string[]>();
-  for (const known of table.values()) {
-    const { point, kinds } = known;
-    const syntax = kinds.map((kind) => syntaxOf(kind, known)).join(" | ");
-    bySyntax.set(syntax, [...(bySyntax.get(syntax) ?? []), point]);
+  for (const point of points) {
+    const syntax = settingsOf(point).join(" | ");
+    bySyntax.set(syntax, [...(bySyntax.get(syntax) ?? []), point.point]);
   }
-  const listed = (points: readonly string[]) =>
-    wrapped(points.map((point, index) => (index < points.length - 1 ? `${point},` : point)));
-  return `Those that exist:\n${[...bySyntax].map(([syntax, points]) => `${listed(points)}\n    =${syntax}`).join("\n")}`;
+  const listed = (names: readonly string[]) =>
+    wrapped(names.map((name, index) => (index < names.length - 1 ? `${name},` : name)));
+  return [...bySyntax].map(([syntax, names]) => `${listed(names)}\n    =${syntax}`).join("\n");
+}
+
+/** Returns how each setting of a point is written. */
+export function settingsOf(point: FaultPoint): readonly string[] {
+  return point.kinds.map((kind) => syntaxOf(kind, point));
 }
 
 /** Takes the words of the action and leaves the words after it. */

@@ -10,7 +10,6 @@ import {
   formatKnob,
   InvalidFault,
   parseKnob,
-  pointsOf,
   unknownPoint,
 } from "../../faults/fault-knobs.js";
 import { isLive } from "../../faults/fault-set.js";
@@ -22,6 +21,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
+import { allPointGroups, ironicPointGroups, pointGroupsOfHost, pointsJson, pointsText } from "./fault-points.js";
 import { CONTROL_PLANE, KeptHosts } from "./kept-hosts.js";
 import { unknownHost } from "./unknown-host.js";
 
@@ -90,13 +90,11 @@ export function faultCommand(): Command {
     .action(run<[string, string[]]>(clear));
   command
     .command("points [host]")
-    .description(`everything that can be set in agents, or with ${IRONIC} in the embedded Ironic`)
-    .action(
-      run(async ({ terminal, target }, host: string | undefined) => {
-        terminal.print(`${pointsOf(target(host ?? "").table)}\n${FAULT_LANGUAGE}`);
-        return ExitCode.ok;
-      }),
-    );
+    .description(
+      `what can be set: everything; of a host, in its agent; of ${IRONIC}, in the embedded Ironic. Works without a cluster`,
+    )
+    .option("--json", "as JSON")
+    .action(run<[string | undefined, { json?: true }]>(points));
   return command;
 }
 
@@ -227,4 +225,22 @@ async function clear(bench: Bench, hosts: string, points: readonly string[]): Pr
     terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
   }
   return ExitCode.ok;
+}
+
+async function points(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
+  const groups = await pointGroups(bench, host);
+  bench.terminal.print(options.json === true ? pointsJson(groups) : pointsText(groups));
+  return ExitCode.ok;
+}
+
+async function pointGroups({ runtime, target, hostsIn }: Bench, requestedHost: string | undefined) {
+  if (requestedHost === undefined) {
+    return allPointGroups();
+  }
+  const [host = "", ...others] = await hostsIn(requestedHost);
+  if (others.length > 0) {
+    throw new InvalidFault(`expected one host, found ${others.length + 1} in "${requestedHost}"`);
+  }
+  const { folder, table } = target(host);
+  return table === IRONIC_FAULTS ? ironicPointGroups() : pointGroupsOfHost(runtime.files, folder, host);
 }
