@@ -124,9 +124,7 @@ describe("the kit for authors of drivers", () => {
         expect(rows).toMatchObject([{ operation: only, verdict: "unsupported" }]);
       }
       const { body } = await cloud.image("GET", "/v2/images");
-      expect((body as { readonly images: readonly { status: string }[] }).images.map(({ status }) => status)).toEqual([
-        "active",
-      ]);
+      expect(body).toMatchObject({ images: [{ status: "active" }] });
       const servers = await cloud.compute("GET", "/servers");
       expect(servers.body).toMatchObject({ servers: [] });
     });
