@@ -120,6 +120,7 @@ export default defineConfig({
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "long", testTimeout: 120_000, light: false }),
       project({ name: "window", testTimeout: 120_000, light: false }),
+      project({ name: "docs", testTimeout: 120_000, light: false }),
       peers(),
       realNova(),
     ],

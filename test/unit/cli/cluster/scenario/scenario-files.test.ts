@@ -44,7 +44,9 @@ A scenario is a YAML file: \`up --scenario ./mine.yaml\`. [config/scenario.schem
 In a request names in braces stand for ids: \`{server vm1}\`, \`{flavor m1.tiny}\`, \`{image cirros}\`, \`{service devstack1}\` (the compute service),
 \`{provider devstack1}\`, \`{generation devstack1}\` (the provider's), \`{node NAME}\` (Ironic's). In a command \`{state_dir}\` is the cluster's.
 
-Quirks of upstream, releases and faults from the start go into \`cluster\`: \`options: { workarounds.upstream_quirks: [...] }\`, \`release: pike\`, \`faults\`.`;
+Quirks of upstream, releases and faults from the start go into \`cluster\`: \`options: { workarounds.upstream_quirks: [...] }\`, \`release: pike\`, \`faults\`.
+
+<!-- not run from here: test/peers/scenarios.test.ts runs the commands of each chapter -->`;
 
 it("the course is made of the files", async () => {
   const names = await scenarioNames(DOORS.files);
