@@ -118,7 +118,7 @@ function wrapped(words: readonly string[]): string {
 }
 
 /** All points and what each takes, for a person. */
-export function pointsOf(table: FaultTable): string {
+function pointsOf(table: FaultTable): string {
   return `Those that exist:\n${listPoints([...table.values()])}`;
 }
 
