@@ -7,7 +7,7 @@ import type { Sql } from "../store/sql.js";
 import { identityHandler } from "./identity-handler.js";
 import { effectiveLimit } from "./limits/limit-rules.js";
 import { stableId } from "./stable-id.js";
-import { openIdentityStore, REGION, type ServiceUser } from "./store/bootstrap.js";
+import { openIdentityStore, ownId, REGION, type ServiceUser } from "./store/bootstrap.js";
 import { DEFAULT_DOMAIN } from "./store/new-project.js";
 import { PeopleStore } from "./store/people-store.js";
 import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
@@ -55,8 +55,9 @@ export function createIdentity(options: IdentityOptions) {
     people: new PeopleStore(store, digests).read(),
     /** A token of project `service` with the roles `admin` and `service`. */
     issueServiceToken: (user: ServiceUser): { readonly token: string; readonly expiresAt: number } => {
-      const scope = { projectId: stableId(digests, "project/service"), domainId: null, system: false };
-      const { token, record } = tokens.issue(stableId(digests, `user/${user}`), scope, ["password"]);
+      const projectId = ownId(store.projects, stableId(digests, "project/service"), "service", DEFAULT_DOMAIN);
+      const userId = ownId(store.users, stableId(digests, `user/${user}`), user, DEFAULT_DOMAIN);
+      const { token, record } = tokens.issue(userId, { projectId, domainId: null, system: false }, ["password"]);
       return { token, expiresAt: record.expiresAt };
     },
     /**

@@ -1,3 +1,4 @@
+import { isSameName } from "../identity/name-key.js";
 import type { PeopleStore } from "../identity/store/people-store.js";
 import { fieldChanges, type SeedStep } from "./change.js";
 import type { ProjectText, UserText } from "./seed-schema.js";
@@ -18,46 +19,58 @@ export function userTexts({ people }: PeopleParts): UserText[] {
 
 /** What a project leaves behind stays with its id, and is its own again if the project comes back. */
 export function projectSteps({ people }: PeopleParts, wanted: readonly ProjectText[]): readonly SeedStep[] {
-  const before = new Map(people.read().projects.map((project) => [project.name, project]));
-  const names = new Set(wanted.map(({ name }) => name));
+  const { unmatched, found } = matchNames(people.read().projects, wanted);
   return [
-    ...[...before.keys()]
-      .filter((name) => !names.has(name))
-      .map((name): SeedStep => {
-        return { sign: "-", text: `project ${name}`, destroys: true, apply: () => people.removeProject(name) };
-      }),
+    ...unmatched.map(({ name }): SeedStep => {
+      return { sign: "-", text: `project ${name}`, destroys: true, apply: () => people.removeProject(name) };
+    }),
     ...wanted.flatMap(({ name, description = "" }): SeedStep[] => {
-      const found = before.get(name);
+      const before = found.get(name);
       const apply = () => people.putProject({ name, description });
-      if (found === undefined) {
+      if (before === undefined) {
         return [{ sign: "+", text: `project ${name}`, destroys: false, apply }];
       }
-      const what = fieldChanges({ description: found.description }, { description });
+      const what = fieldChanges({ name: before.name, description: before.description }, { name, description });
       return what.length === 0 ? [] : [{ sign: "~", text: `project ${name}: ${what.join()}`, destroys: false, apply }];
     }),
   ];
 }
 
 export function userSteps({ people }: PeopleParts, wanted: readonly UserText[]): readonly SeedStep[] {
-  const before = new Map(people.read().users.map((user) => [user.name, user]));
-  const names = new Set(wanted.map(({ name }) => name));
+  const { unmatched, found } = matchNames(people.read().users, wanted);
   return [
-    ...[...before.keys()]
-      .filter((name) => !names.has(name))
-      .map((name): SeedStep => {
-        const apply = () => people.removeUser(name);
-        return { sign: "-", text: `user ${name}`, destroys: true, apply };
-      }),
+    ...unmatched.map(({ name }): SeedStep => {
+      return { sign: "-", text: `user ${name}`, destroys: true, apply: () => people.removeUser(name) };
+    }),
     ...wanted.flatMap(({ name, roles }): SeedStep[] => {
-      const found = before.get(name);
+      const before = found.get(name);
       const apply = () => people.putUser({ name, roles });
-      if (found === undefined) {
+      if (before === undefined) {
         return [{ sign: "+", text: `user ${name}`, destroys: false, apply }];
       }
-      const what = fieldChanges({ ...found.roles }, { ...roles });
-      return what.length === 0
-        ? []
-        : [{ sign: "~", text: `user ${name}: roles in ${what.join(", ")}`, destroys: false, apply }];
+      const roleChanges = fieldChanges({ ...before.roles }, { ...roles });
+      const what = [
+        ...fieldChanges({ name: before.name }, { name }),
+        ...(roleChanges.length === 0 ? [] : [`roles in ${roleChanges.join(", ")}`]),
+      ];
+      return what.length === 0 ? [] : [{ sign: "~", text: `user ${name}: ${what.join(", ")}`, destroys: false, apply }];
     }),
   ];
+}
+
+/** Matches the names of a file with those of records, which Identity compares without their case. */
+function matchNames<T extends { readonly name: string }>(
+  records: readonly T[],
+  wanted: readonly { readonly name: string }[],
+): { readonly unmatched: readonly T[]; readonly found: ReadonlyMap<string, T> } {
+  const found = new Map<string, T>();
+  for (const { name } of wanted) {
+    // An old state directory may have names that differ by their case alone.
+    const record = records.find((one) => one.name === name) ?? records.find((one) => isSameName(one.name, name));
+    if (record) {
+      found.set(name, record);
+    }
+  }
+  const matched = new Set(found.values());
+  return { unmatched: records.filter((record) => !matched.has(record)), found };
 }

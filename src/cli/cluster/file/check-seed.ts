@@ -1,3 +1,4 @@
+import { isSameName, nameKey } from "../../../cluster/identity/name-key.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { ClusterFile } from "./cluster-file.js";
 import type { Problem, TextPart } from "./file-text.js";
@@ -21,10 +22,12 @@ export function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]
         if (typeof value !== "string" || isOther) {
           return;
         }
-        if (seen.has(value)) {
+        // Identity compares names without their case.
+        const same = key === "projects" || key === "users" ? nameKey(value) : value;
+        if (seen.has(same)) {
           complain([key, at, field], `${field} ${value} is there already, expected each once`);
         }
-        seen.add(value);
+        seen.add(same);
       });
     }
   }
@@ -40,12 +43,12 @@ export function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]
     }
   };
   (file.projects ?? []).forEach(({ name }, at) => {
-    if (OWN_PROJECTS.includes(name)) {
+    if (OWN_PROJECTS.some((own) => isSameName(own, name))) {
       complain(["projects", at, "name"], `project ${name} is in every cluster; leave it out`);
     }
   });
   (file.users ?? []).forEach(({ name, roles }, at) => {
-    if (OWN_USERS.includes(name)) {
+    if (OWN_USERS.some((own) => isSameName(own, name))) {
       complain(["users", at, "name"], `user ${name} is in every cluster; leave it out, or choose another name`);
     }
     for (const project of Object.keys(roles)) {

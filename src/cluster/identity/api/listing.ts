@@ -1,4 +1,5 @@
 import type { Json } from "../../http/json.js";
+import { isSameName } from "../name-key.js";
 import type { IdentityCall } from "./identity-call.js";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -43,7 +44,11 @@ function passes(call: IdentityCall, record: Members, filters: readonly string[])
     if (typeof found === "boolean") {
       return found === !["0", "false", "no", "off", "f", "n"].includes(wanted.toLowerCase());
     }
-    return found === undefined || found === null ? wanted === "" : String(found) === wanted;
+    if (found === undefined || found === null) {
+      return wanted === "";
+    }
+    // Keystone keeps a service's name outside of the columns that its database compares.
+    return "type" in record && name === "name" ? found === wanted : isSameName(String(found), wanted);
   });
 }
 

@@ -5,6 +5,7 @@ import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { conflict, forbidden, IdentityError, notFound } from "../api/identity-error.js";
 import { listBody } from "../api/listing.js";
 import { BOOLEAN, ID, members, NAME, orNull, TEXT } from "../api/schema-parts.js";
+import { isSameName } from "../name-key.js";
 import { removeApplicationCredential } from "../store/cascades.js";
 import type { AccessRule, ApplicationCredential } from "../store/records.js";
 import { ACCESS_RULE_ROUTES, accessRuleView } from "./access-rules.js";
@@ -91,7 +92,7 @@ async function create(call: IdentityCall) {
   const setSecret = await services.passwords.prepare(secret);
   const credential = store.sql.transaction(() => {
     call.requireToken();
-    if (store.applicationCredentials.where("user_id", userId).some(({ name }) => name === wanted.name)) {
+    if (store.applicationCredentials.where("user_id", userId).some(({ name }) => isSameName(name, wanted.name))) {
       throw conflict("application_credential", `Duplicate entry found with name ${wanted.name}`);
     }
     const record = store.applicationCredentials.insert({
@@ -130,7 +131,9 @@ function rolesFor(
     return token.roles.map(({ id }) => id);
   }
   return wanted.map((ref) => {
-    const role = token.roles.find(({ id, name }) => (ref.id === undefined ? name === ref.name : id === ref.id));
+    const role = token.roles.find(({ id, name }) =>
+      ref.id === undefined ? isSameName(name, ref.name) : isSameName(id, ref.id),
+    );
     if (!role) {
       throw new IdentityError(
         400,

@@ -4,7 +4,7 @@ import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { conflict, expecting, IdentityError, notFound } from "../api/identity-error.js";
 import { resourceRoutes } from "../api/resource-routes.js";
 import { BOOLEAN, changes, members, NAME, orNull, TEXT, URL_TEXT } from "../api/schema-parts.js";
-import { forgetLimits } from "../limits/limit-rules.js";
+import { isSameName } from "../name-key.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import type { Endpoint, EndpointGroup, Region, Service } from "../store/records.js";
 import { ownEndpoints, ownServices } from "./catalog.js";
@@ -50,7 +50,6 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
           store.endpoints.delete(endpoint.id);
         }
       }
-      forgetLimits(store, service.id);
       store.services.delete(service.id);
     },
   }),
@@ -171,7 +170,7 @@ function createRegion(call: IdentityCall, wanted: NewRegion): Region {
 /** @throws {IdentityError} 400, 404 */
 function requireParent(store: IdentityStore, { id, parent_region_id: parentId }: Region): void {
   for (let above = parentId; above !== null; above = store.regions.get(above)?.parent_region_id ?? null) {
-    if (above === id) {
+    if (isSameName(above, id)) {
       throw new IdentityError(400, `The specified parent region ${parentId} would create a circular region hierarchy.`);
     }
     if (!store.regions.get(above)) {
@@ -185,11 +184,11 @@ function removeRegion(call: IdentityCall, id: string): void {
   const { store } = call;
   const below = (region: string): readonly string[] => [
     region,
-    ...store.regions.list().flatMap((one) => (one.parent_region_id === region ? below(one.id) : [])),
+    ...store.regions.list().flatMap((one) => (isSameName(one.parent_region_id, region) ? below(one.id) : [])),
   ];
   const regions = below(id);
   const endpoints = [...ownEndpoints(call), ...store.endpoints.list()];
-  if (endpoints.some((endpoint) => regions.includes(endpoint.region_id ?? ""))) {
+  if (endpoints.some((endpoint) => regions.some((region) => isSameName(region, endpoint.region_id)))) {
     throw new IdentityError(
       403,
       `Unable to delete region ${id} because it or its child regions have associated endpoints.`,
@@ -201,7 +200,7 @@ function removeRegion(call: IdentityCall, id: string): void {
 }
 
 function refuseTakenGroup({ store }: IdentityCall, { id, name }: EndpointGroup): void {
-  const other = store.endpointGroups.list().find((group) => group.name === name);
+  const other = store.endpointGroups.list().find((group) => isSameName(group.name, name));
   if (other && other.id !== id) {
     throw conflict("endpoint_group", `Duplicate entry found with name ${name}`);
   }

@@ -100,11 +100,19 @@ function grantOf(call: IdentityCall, place: Place, verb: "list" | "check" | "cre
   if (!who && (verb === "create" || verb === "list")) {
     throw notFound(actor, actorId);
   }
-  return { actor, actorId, target, targetId: target === "system" ? "system" : targetId, inherited };
+  // The path may have an id in another case than the record.
+  return {
+    actor,
+    actorId: who?.id ?? actorId,
+    target,
+    targetId: target === "system" ? "system" : (where?.id ?? targetId),
+    inherited,
+  };
 }
 
 function withRole(call: IdentityCall, grant: GrantOf): Grant {
-  return { ...grant, roleId: call.param("role") };
+  const id = call.param("role");
+  return { ...grant, roleId: call.store.roles.get(id)?.id ?? id };
 }
 
 function requireGrant({ store }: IdentityCall, grant: Grant): void {

@@ -2,6 +2,7 @@ import type { Json } from "../../http/json.js";
 import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { IdentityError } from "../api/identity-error.js";
 import { listBody } from "../api/listing.js";
+import { isSameName } from "../name-key.js";
 import { ancestors, withImplied } from "./effective-roles.js";
 import type { Grant } from "./grant-table.js";
 
@@ -75,7 +76,7 @@ function effective({ store }: IdentityCall, given: Grant): readonly Assignment[]
 }
 
 function matches(call: IdentityCall, { actor, actorId, target, targetId, roleId, inherited }: Assignment): boolean {
-  const asked = (name: string, value: string | undefined): boolean => (call.query.get(name) || value) === value;
+  const asked = (name: string, value: string | undefined): boolean => isSameName(call.query.get(name) || value, value);
   const project = call.query.get("scope.project.id") ?? "";
   const below = call.flag("include_subtree") && ancestors(call.store, targetId).includes(project);
   return (

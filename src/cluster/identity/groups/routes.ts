@@ -23,16 +23,24 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
     create: (call, body) => {
       const wanted = checkBody(CREATE, body);
       const domainId = wanted.domain_id ?? call.ownDomain;
-      if (!call.store.domain(domainId)) {
+      const domain = call.store.domain(domainId);
+      if (!domain) {
         throw notFound("domain", domainId);
       }
-      const group = { ...wanted, id: call.newId(), domain_id: domainId, description: wanted.description ?? "" };
+      const group = {
+        ...wanted,
+        name: wanted.name.trim(),
+        id: call.newId(),
+        domain_id: domain.id,
+        description: wanted.description ?? "",
+      };
       refuseTakenName(call, group);
       return call.store.groups.insert(group);
     },
     update: (call, group, body) => {
       const wanted = checkBody(UPDATE, body);
-      const after = { ...group, ...wanted, description: wanted.description ?? group.description };
+      const name = (wanted.name ?? group.name).trim();
+      const after = { ...group, ...wanted, name, description: wanted.description ?? group.description };
       refuseTakenName(call, after);
       return call.store.groups.update(after);
     },
@@ -49,7 +57,7 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
         throw notFound("group", id);
       }
       const users = call.store.members
-        .rightOf(id)
+        .rightOf(group.id)
         .flatMap((user) => call.store.users.get(user) ?? [])
         .map((user) => ({ ...withLinks(call, "users", user), password_expires_at: null }));
       return { body: listBody(call, "users", users, ["domain_id", "enabled", "name"]) };
@@ -100,7 +108,7 @@ function pair(call: IdentityCall, action: string): Pair {
   if (!group) {
     throw notFound("group", groupId);
   }
-  return { group: groupId, user: userId };
+  return { group: group.id, user: user.id };
 }
 
 function requireMember({ store }: IdentityCall, { group, user }: Pair): void {

@@ -2,6 +2,7 @@ import type { Json } from "../../http/json.js";
 import type { IdentityCall } from "../api/identity-call.js";
 import { expecting, IdentityError } from "../api/identity-error.js";
 import { ownServices } from "../catalog/catalog.js";
+import { isSameName } from "../name-key.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import type { RegisteredLimit } from "../store/records.js";
 
@@ -13,19 +14,19 @@ export function registeredLimit(store: IdentityStore, key: LimitKey): Registered
     .list()
     .find(
       ({ service_id: service, region_id: region, resource_name: name }) =>
-        service === key.service_id && region === key.region_id && name === key.resource_name,
+        service === key.service_id && isSameName(region, key.region_id) && isSameName(name, key.resource_name),
     );
 }
 
-/** @throws {IdentityError} 400 the service or the region is not there */
+/** @throws {IdentityError} 400 the service or the region does not exist */
 export function requirePlace(
   call: IdentityCall,
   kind: string,
-  { service_id: service, region_id: region }: LimitKey,
+  { service_id: service, region_id: region = null }: Partial<Pick<LimitKey, "service_id" | "region_id">>,
 ): void {
   const { store, services } = call;
   const isOwn = ownServices(services.digests).some(({ id }) => id === service);
-  if (!isOwn && !store.services.get(service)) {
+  if (service !== undefined && !isOwn && !store.services.get(service)) {
     throw expecting("service_id", kind);
   }
   if (region !== null && !store.regions.get(region)) {
@@ -45,16 +46,6 @@ export function bodies(call: IdentityCall, member: string): unknown {
 export function shown(call: IdentityCall, plural: string, records: readonly { readonly id: string }[]): Json {
   const withLinks = records.map((record) => ({ ...record, links: { self: `${call.root}/${plural}/${record.id}` } }));
   return { [plural]: withLinks as unknown as Json };
-}
-
-/** A service that is gone gives nothing that could be limited. */
-export function forgetLimits(store: IdentityStore, serviceId: string): void {
-  for (const registered of store.registeredLimits.list().filter(({ service_id: id }) => id === serviceId)) {
-    for (const limit of store.limits.list().filter(({ registered_limit_id: id }) => id === registered.id)) {
-      store.limits.delete(limit.id);
-    }
-    store.registeredLimits.delete(registered.id);
-  }
 }
 
 /** What a project may have, as a service asks; undefined: nobody has registered a limit. -1: any number. */

@@ -54,7 +54,8 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
       return call.store.sql.transaction(() => {
         refuseUsed(call, before.id);
         const after = { ...before, ...wanted };
-        requirePlace(call, KIND, after);
+        // The service may have been deleted since.
+        requirePlace(call, KIND, wanted);
         refuseTaken(call, after, before.id);
         return call.store.registeredLimits.update(after);
       });

@@ -4,6 +4,7 @@ import { IdentityError } from "../api/identity-error.js";
 import { resourceRoutes } from "../api/resource-routes.js";
 import { createDomain, removeDomainRecord } from "../domains/domain-rules.js";
 import { removeProject } from "../store/cascades.js";
+import type { IdentityStore } from "../store/identity-store.js";
 import { newProject } from "../store/new-project.js";
 import type { Project } from "../store/records.js";
 import { relatives } from "./hierarchy.js";
@@ -48,16 +49,21 @@ function create(call: IdentityCall, body: unknown): Project {
     }
     return createDomain(call, wanted);
   }
-  const domainId = wanted.domain_id ?? call.ownDomain;
+  const domainId = canonicalId(store, wanted.domain_id) ?? call.ownDomain;
   const project = newProject(call.newId(), wanted.name, {
     ...wanted,
     domain_id: domainId,
-    parent_id: wanted.parent_id ?? domainId,
+    parent_id: canonicalId(store, wanted.parent_id) ?? domainId,
     description: wanted.description ?? "",
   });
   refusePlace(store, project);
   refuseTakenName(store, project);
   return store.projects.insert(project);
+}
+
+/** Returns the id as its record has it, which may be in another case; the id itself if there is no record. */
+function canonicalId(store: IdentityStore, id: string | null | undefined): string | null | undefined {
+  return id == null ? id : (store.projects.get(id)?.id ?? id);
 }
 
 function remove({ store }: IdentityCall, project: Project): void {

@@ -21,12 +21,12 @@ export const ROLE_ROUTES: readonly IdentityRoute[] = [
       store.roles.list().filter((role) => query.get("domain_id") !== undefined || role.domain_id === null),
     create: (call, body) => {
       const wanted = checkBody(CREATE, body);
-      const domainId = wanted.domain_id ?? null;
-      if (domainId !== null && !call.store.domain(domainId)) {
-        throw notFound("domain", domainId);
+      const domain = wanted.domain_id == null ? null : call.store.domain(wanted.domain_id);
+      if (domain === undefined) {
+        throw notFound("domain", String(wanted.domain_id));
       }
       const more = { description: wanted.description ?? null, options: wanted.options ?? {} };
-      const role = { ...wanted, ...more, id: call.newId(), domain_id: domainId };
+      const role = { ...wanted, ...more, id: call.newId(), domain_id: domain?.id ?? null };
       refuseTakenName(call, role);
       return call.store.roles.insert(role);
     },

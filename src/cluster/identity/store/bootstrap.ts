@@ -6,6 +6,7 @@ import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { IdentityStore } from "./identity-store.js";
 import { DEFAULT_DOMAIN, newProject } from "./new-project.js";
 import { PeopleStore } from "./people-store.js";
+import type { NamedTable, StoredRecord } from "./record-table.js";
 
 export const REGION = "RegionOne";
 
@@ -34,6 +35,9 @@ export function openIdentityStore(sql: Sql, digests: Pick<Digests, "sha256">, no
   applySchema(sql, "identity", IDENTITY_SCHEMA, now);
   const store = new IdentityStore(sql);
   sql.transaction(() => {
+    for (const table of [store.projects, store.users, store.groups, store.roles]) {
+      table.fillNameKeys();
+    }
     ensureOwn(store, digests);
     moveOldPeople(store, digests);
   });
@@ -47,39 +51,59 @@ function ensureOwn(store: IdentityStore, digests: Pick<Digests, "sha256">): void
     const domain = { domain_id: null, parent_id: null, is_domain: true, description: "The default domain" };
     store.projects.insert(newProject(DEFAULT_DOMAIN, "Default", domain));
   }
+  const roleId = (name: string) => ownId(store.roles, idOf("role", name), name, null);
   for (const name of ROLES.filter((role) => !store.roles.get(idOf("role", role)))) {
-    store.roles.insert({ id: idOf("role", name), name, domain_id: null, description: null, options: {} });
+    if (store.roles.named(name, null) === undefined) {
+      store.roles.insert({ id: idOf("role", name), name, domain_id: null, description: null, options: {} });
+    }
     for (const [prior, implied] of IMPLIED.filter((pair) => pair.some((role) => role === name))) {
-      store.impliedRoles.add(idOf("role", prior), idOf("role", implied));
+      store.impliedRoles.add(roleId(prior), roleId(implied));
     }
   }
   if (!store.regions.get(REGION)) {
     store.regions.insert({ id: REGION, description: "", parent_region_id: null });
   }
+  const projectId = (name: string) => ownId(store.projects, idOf("project", name), name, DEFAULT_DOMAIN);
   for (const [name, description] of Object.entries(PROJECTS)) {
-    if (!store.projects.get(idOf("project", name))) {
+    if (!store.projects.get(projectId(name))) {
       store.projects.insert(newProject(idOf("project", name), name, { description }));
     }
   }
   for (const [name, targets] of Object.entries(GRANTS)) {
-    const id = idOf("user", name);
+    if (store.users.get(idOf("user", name))) {
+      continue;
+    }
+    const id = ownId(store.users, idOf("user", name), name, DEFAULT_DOMAIN);
     if (!store.users.get(id)) {
       store.users.insert({ id, name, domain_id: DEFAULT_DOMAIN, enabled: true, options: {} });
-      for (const [target, roles] of Object.entries(targets)) {
-        for (const role of roles) {
-          store.grants.add({
-            actor: "user",
-            actorId: id,
-            ...(target === SYSTEM
-              ? { target: "system", targetId: SYSTEM }
-              : { target: "project", targetId: idOf("project", target) }),
-            roleId: idOf("role", role),
-            inherited: false,
-          });
-        }
+    }
+    for (const [target, roles] of Object.entries(targets)) {
+      for (const role of roles) {
+        store.grants.add({
+          actor: "user",
+          actorId: id,
+          ...(target === SYSTEM
+            ? { target: "system", targetId: SYSTEM }
+            : { target: "project", targetId: projectId(target) }),
+          roleId: roleId(role),
+          inherited: false,
+        });
       }
     }
   }
+}
+
+/**
+ * Returns the id of an account that every cluster has. If a client deleted the account and made another record of the
+ * same name, that record takes its place.
+ */
+export function ownId<T extends StoredRecord & { readonly name: string }>(
+  table: NamedTable<T>,
+  stableId: string,
+  name: string,
+  domainId: string | null,
+): string {
+  return table.get(stableId)?.id ?? table.named(name, domainId)?.id ?? stableId;
 }
 
 /** Takes over what an earlier release knew of a cluster file. */

@@ -19,6 +19,14 @@ function index(table: string, member: string): string {
   return `CREATE INDEX ${table}_by_${member} ON ${table} (json_extract(body, '$.${member}'));`;
 }
 
+/** A name without its case, unique within its domain; null: another record of an earlier release has the key. */
+function nameKeyColumn(table: string): string {
+  return `
+ALTER TABLE ${table} ADD COLUMN name_key TEXT;
+CREATE UNIQUE INDEX ${table}_by_key ON ${table} (coalesce(json_extract(body, '$.domain_id'), ''), name_key);
+`;
+}
+
 /** Tables of the embedded Identity in the state of record's file. No secret is kept as it is. */
 export const IDENTITY_SCHEMA: readonly SchemaStep[] = [
   {
@@ -134,5 +142,11 @@ ${records("identity_limits", "json_extract(body, '$.registered_limit_id'), coale
     sql: `
 ALTER TABLE identity_tokens ADD COLUMN more_roles TEXT NOT NULL DEFAULT '';
 `,
+  },
+  {
+    version: 6,
+    name: "names in any case",
+    // The keys cannot be computed in SQL: the next start fills them in.
+    sql: ["identity_projects", "identity_users", "identity_groups", "identity_roles"].map(nameKeyColumn).join(""),
   },
 ];

@@ -1,7 +1,7 @@
 import type { Sql } from "../../store/sql.js";
 import { GrantTable } from "../grants/grant-table.js";
 import { PairTable } from "./pair-table.js";
-import { RecordTable } from "./record-table.js";
+import { NamedTable, RecordTable } from "./record-table.js";
 import type {
   AccessRule,
   ApplicationCredential,
@@ -23,10 +23,10 @@ import type {
 /** What Identity knows, in the state of record's file. Nobody else writes its tables while it runs. */
 export class IdentityStore {
   readonly sql: Sql;
-  readonly projects: RecordTable<Project>;
-  readonly users: RecordTable<User>;
-  readonly groups: RecordTable<Group>;
-  readonly roles: RecordTable<Role>;
+  readonly projects: NamedTable<Project>;
+  readonly users: NamedTable<User>;
+  readonly groups: NamedTable<Group>;
+  readonly roles: NamedTable<Role>;
   readonly services: RecordTable<Service>;
   readonly endpoints: RecordTable<Endpoint>;
   readonly regions: RecordTable<Region>;
@@ -52,10 +52,10 @@ export class IdentityStore {
     const changed = () => {
       this.#changes += 1;
     };
-    this.projects = new RecordTable(sql, "identity_projects", changed);
-    this.users = new RecordTable(sql, "identity_users", changed);
-    this.groups = new RecordTable(sql, "identity_groups", changed);
-    this.roles = new RecordTable(sql, "identity_roles", changed);
+    this.projects = new NamedTable(sql, "identity_projects", changed);
+    this.users = new NamedTable(sql, "identity_users", changed);
+    this.groups = new NamedTable(sql, "identity_groups", changed);
+    this.roles = new NamedTable(sql, "identity_roles", changed);
     this.services = new RecordTable(sql, "identity_services", changed);
     this.endpoints = new RecordTable(sql, "identity_endpoints", changed);
     this.regions = new RecordTable(sql, "identity_regions", changed);

@@ -41,7 +41,7 @@ export class PeopleStore {
   putProject({ name, description }: People["projects"][number]): void {
     const found = this.#project(name);
     if (found) {
-      this.#store.projects.update({ ...found, description });
+      this.#store.projects.update({ ...found, name, description });
     } else {
       const id = this.#freeId(`project/${name}`, (taken) => this.#store.projects.get(taken) !== undefined);
       this.#store.projects.insert(newProject(id, name, { description }));
@@ -58,7 +58,11 @@ export class PeopleStore {
 
   /** Gives the user these roles in projects, and no others. */
   putUser({ name, roles }: People["users"][number]): void {
-    const id = this.#user(name)?.id ?? this.#newUser(name);
+    const found = this.#user(name);
+    if (found) {
+      this.#store.users.update({ ...found, name });
+    }
+    const id = found?.id ?? this.#newUser(name);
     for (const grant of this.#store.grants.of("user", id)) {
       if (grant.target === "project" && !grant.inherited) {
         this.#store.grants.remove(grant);

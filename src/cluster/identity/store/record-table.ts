@@ -1,4 +1,5 @@
 import type { Sql } from "../../store/sql.js";
+import { nameKey } from "../name-key.js";
 
 /** A record as the API shows it, without its links. Clients may add members of their own to most kinds. */
 export interface StoredRecord {
@@ -18,8 +19,11 @@ export class RecordTable<T extends StoredRecord> {
     this.#changed = changed;
   }
 
+  /** Finds a record by its id, in any case of its letters, as Keystone's database does. */
   get(id: string): T | undefined {
-    return record<T>(this.#sql.get(`SELECT body FROM ${this.#table} WHERE id = ?`, id));
+    const text = `SELECT body FROM ${this.#table} WHERE id = ?`;
+    const row = this.#sql.get(text, id) ?? this.#sql.get(`${text} COLLATE NOCASE`, id);
+    return record<T>(row);
   }
 
   /** In the order in which they were made. */
@@ -31,13 +35,6 @@ export class RecordTable<T extends StoredRecord> {
   where(member: "domain_id" | "user_id" | "parent_id", value: string): readonly T[] {
     const text = `SELECT body FROM ${this.#table} WHERE json_extract(body, '$.${member}') = ? ORDER BY seq`;
     return this.#sql.all(text, value).flatMap((row) => record<T>(row) ?? []);
-  }
-
-  /** Names are unique within a domain; what belongs to no domain counts as of one. */
-  named(name: string, domainId: string | null): T | undefined {
-    const domain = "coalesce(json_extract(body, '$.domain_id'), '')";
-    const text = `SELECT body FROM ${this.#table} WHERE ${domain} = ? AND json_extract(body, '$.name') = ?`;
-    return record<T>(this.#sql.get(text, domainId ?? "", name));
   }
 
   insert(value: T): T {
@@ -55,6 +52,59 @@ export class RecordTable<T extends StoredRecord> {
   delete(id: string): void {
     this.#changed();
     this.#sql.run(`DELETE FROM ${this.#table} WHERE id = ?`, id);
+  }
+}
+
+/** Records whose names are unique within a domain, in any case of their letters. */
+export class NamedTable<T extends StoredRecord & { readonly name: string }> extends RecordTable<T> {
+  readonly #sql: Sql;
+  readonly #table: string;
+  readonly #changed: () => void;
+
+  constructor(sql: Sql, table: string, changed: () => void) {
+    super(sql, table, changed);
+    this.#sql = sql;
+    this.#table = table;
+    this.#changed = changed;
+  }
+
+  /** @param domainId null: the record belongs to no domain */
+  named(name: string, domainId: string | null): T | undefined {
+    const domain = "coalesce(json_extract(body, '$.domain_id'), '')";
+    const text = `SELECT body FROM ${this.#table} WHERE ${domain} = ?`;
+    const row =
+      this.#sql.get(`${text} AND json_extract(body, '$.name') = ?`, domainId ?? "", name) ??
+      this.#sql.get(`${text} AND name_key = ?`, domainId ?? "", nameKey(name));
+    return record<T>(row);
+  }
+
+  override insert(value: T): T {
+    this.#changed();
+    const text = `INSERT INTO ${this.#table} (id, body, name_key) VALUES (?, ?, ?)`;
+    this.#sql.run(text, value.id, JSON.stringify(value), nameKey(value.name));
+    return value;
+  }
+
+  /** A record without a key, see {@link NamedTable.fillNameKeys}, gets none before its name changes. */
+  override update(value: T): T {
+    this.#changed();
+    // The right side has the row as it was before this statement.
+    const key = "CASE WHEN name_key IS NULL AND json_extract(body, '$.name') = ? THEN NULL ELSE ? END";
+    const text = `UPDATE ${this.#table} SET body = ?, name_key = ${key} WHERE id = ?`;
+    this.#sql.run(text, JSON.stringify(value), value.name, nameKey(value.name), value.id);
+    return value;
+  }
+
+  /**
+   * Gives a key to each record of an earlier release. That release told names apart by the case of their letters: of records
+   * whose keys are equal, the oldest gets the key. The others stay, and are found by their exact names.
+   */
+  fillNameKeys(): void {
+    const rows = this.#sql.all(`SELECT id, body FROM ${this.#table} WHERE name_key IS NULL ORDER BY seq`);
+    for (const row of rows) {
+      const { id, name } = JSON.parse(String(row[1])) as T;
+      this.#sql.run(`UPDATE OR IGNORE ${this.#table} SET name_key = ? WHERE id = ?`, nameKey(name), id);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { IdentityError, unauthorized } from "../api/identity-error.js";
 import { effectiveRoles } from "../grants/effective-roles.js";
+import { isSameName } from "../name-key.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import type { Project, User } from "../store/records.js";
 import type { PasswordStore } from "../users/password-store.js";
@@ -106,7 +107,7 @@ function findApplicationCredential(store: IdentityStore, ref: ApplicationCredent
   }
   const user = ref.user && findUser(store, ref.user);
   const theirs = user ? store.applicationCredentials.where("user_id", user.id) : [];
-  return theirs.find(({ name }) => name === ref.name);
+  return theirs.find(({ name }) => isSameName(name, ref.name));
 }
 
 function findUser(store: IdentityStore, ref: UserRef): User | undefined {

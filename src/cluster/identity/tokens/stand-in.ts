@@ -1,5 +1,6 @@
 import type { RecordedCaller, StandIn } from "../../../conductor/methods/recorded-caller.js";
 import { effectiveRoles, type GrantScope, SYSTEM } from "../grants/effective-roles.js";
+import { isSameName } from "../name-key.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { newProject } from "../store/new-project.js";
 import type { ApplicationCredential, Project, User } from "../store/records.js";
@@ -135,7 +136,7 @@ export class StandIns {
     made: string[],
   ): ApplicationCredential {
     const { applicationCredentials, accessRules: rules } = this.#store;
-    const found = applicationCredentials.where("user_id", user.id).find((each) => each.name === name);
+    const found = applicationCredentials.where("user_id", user.id).find((each) => isSameName(each.name, name));
     if (found) {
       return found;
     }

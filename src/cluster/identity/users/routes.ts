@@ -53,13 +53,16 @@ async function create(call: IdentityCall, body: unknown): Promise<User> {
   const { store, services } = call;
   const { password, ...wanted } = checkBody(CREATE_USER, body);
   const domainId = wanted.domain_id ?? call.ownDomain;
-  const user: User = { enabled: true, options: {}, ...wanted, id: call.newId(), domain_id: domainId };
+  const id = call.newId();
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
     call.requireToken();
-    if (!store.domain(domainId)) {
+    const domain = store.domain(domainId);
+    if (!domain) {
       throw notFound("domain", domainId);
     }
+    const name = wanted.name.trim();
+    const user: User = { enabled: true, options: {}, ...wanted, name, id, domain_id: domain.id };
     refuseTakenName(call, user);
     setPassword?.(user.id);
     services.tokens.revokeAll(user.id);
@@ -78,7 +81,7 @@ async function update(call: IdentityCall, { id }: User, body: unknown): Promise<
     if (!before) {
       throw notFound("user", id);
     }
-    const after: User = { ...before, ...wanted };
+    const after: User = { ...before, ...wanted, name: (wanted.name ?? before.name).trim() };
     refuseTakenName(call, after);
     if (password !== undefined) {
       setPassword ? setPassword(id) : services.passwords.remove(id);

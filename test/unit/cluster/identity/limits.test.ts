@@ -75,13 +75,17 @@ describe("registered limits", () => {
     expect((await world.ask("DELETE", `registered_limits/${id}`)).status).toBe(403);
   });
 
-  test("go with their service", async () => {
+  test("outlive their service, and can be changed and deleted", async () => {
     const service = await world.make("service", { type: "own", name: "own" });
-    await register({ service_id: service });
-    await limit({ service_id: service });
+    const registered = await idOf(register({ service_id: service }), "registered_limits");
+    const own = await idOf(limit({ service_id: service }), "limits");
     expect((await world.ask("DELETE", `services/${service}`)).status).toBe(204);
-    expect((await world.ask("GET", "registered_limits")).json("registered_limits")).toEqual([]);
-    expect((await world.ask("GET", "limits", undefined, system)).json("limits")).toEqual([]);
+    const path = `registered_limits/${registered}`;
+    expect((await world.ask("GET", path)).json("registered_limit", "service_id")).toBe(service);
+    expect((await world.ask("GET", "limits", undefined, system)).json("limits")).toHaveLength(1);
+    expect((await world.ask("DELETE", `limits/${own}`)).status).toBe(204);
+    expect((await world.ask("PATCH", path, { registered_limit: { default_limit: 3 } })).status).toBe(200);
+    expect((await world.ask("DELETE", path)).status).toBe(204);
   });
 });
 

@@ -220,6 +220,15 @@ describe("projects and users of a cluster file", () => {
     ]);
     expect(await settle({ projects: [], users: [] })).toEqual(["- project research !", "- user ada !"]);
   });
+
+  it("are renamed, not replaced, when the file changes the case of a name", async () => {
+    const roles = { demo: ["member" as const] };
+    await settle({ projects: [{ name: "lab" }], users: [{ name: "ada", roles }] });
+    expect(await settle({ projects: [{ name: "Lab" }], users: [{ name: "Ada", roles }] })).toEqual([
+      "~ project Lab: name lab -> Lab",
+      "~ user Ada: name ada -> Ada",
+    ]);
+  });
 });
 
 it("leaves all as it is where the file says nothing", () => {

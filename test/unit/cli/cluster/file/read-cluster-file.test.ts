@@ -236,6 +236,16 @@ describe("a file that is wrong", () => {
       "1:16: user demo is in every cluster; leave it out, or choose another name",
     ],
     [
+      "a user that each cluster has, in another case",
+      "users: [{name: Demo, roles: {demo: [member]}}]",
+      "1:16: user Demo is in every cluster; leave it out, or choose another name",
+    ],
+    [
+      "two projects whose names differ by case",
+      "projects: [{name: lab}, {name: Lab}]",
+      "1:32: name Lab is there already, expected each once",
+    ],
+    [
       "a name that is there twice",
       "flavors: [{name: a, vcpus: 1, ram: 1}, {name: a, vcpus: 1, ram: 1}]",
       "1:47: name a is there already, expected each once",
