@@ -4,7 +4,7 @@ import { IronicError, inMaintenance, invalidState, nodeAssociated, nodeProtected
 import type { IronicNode, NodeChanges } from "./node.js";
 import type { NodeLocks } from "./node-locks.js";
 import type { NodeStore } from "./node-store.js";
-import type { PortStore } from "./port-store.js";
+import type { IronicPort, PortChanges, PortStore } from "./port-store.js";
 import { DELETE_ALLOWED, nextState, RECLASS_ALLOWED } from "./provision-states.js";
 
 export interface ConductorParts {
@@ -17,6 +17,44 @@ export interface ConductorParts {
 
 /** Milliseconds that a change of a node's record takes with its lock held: of two that come at once, one meets the lock. */
 const UPDATE_TIME = 20;
+
+/** Attributes that change how a port is connected, and the states of a node that allow it. */
+const CONNECTIVITY = ["portgroup_id", "pxe_enabled", "local_link_connection", "physical_network"];
+const CONNECTABLE = ["enroll", "inspecting", "inspect wait", "manageable"];
+
+/**
+ * Checks changes of `protected`, `retired` and their reasons.
+ * @returns the reason that goes with its mark
+ * @throws {IronicError} 400, 409
+ */
+function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
+  const { uuid, provision_state: state } = node;
+  if (changes.protected === true && !["active", "rescue"].includes(state)) {
+    throw new IronicError(
+      409,
+      `Node ${uuid} can only be made protected in provision states 'active' or 'rescue', the current state is '${state}'`,
+    );
+  }
+  refuseReasonAlone("protected", node, changes);
+  if (changes.retired === true && state === "available") {
+    throw new IronicError(
+      409,
+      `Node ${uuid} can not have 'retired' set in provision state 'available', the current state is '${state}'`,
+    );
+  }
+  refuseReasonAlone("retired", node, changes);
+  return {
+    ...(changes.protected === false ? { protected_reason: null } : {}),
+    ...(changes.retired === false ? { retired_reason: null } : {}),
+  };
+}
+
+function refuseReasonAlone(mark: "protected" | "retired", node: IronicNode, changes: NodeChanges): void {
+  // A mark that is removed removes the reason, too, also one that comes with it.
+  if (changes[`${mark}_reason`] && changes[mark] === undefined && !node[mark]) {
+    throw new IronicError(400, `The ${mark}_reason field can only be set when ${mark} is True`);
+  }
+}
 
 /** What changes nodes: each under the node's lock, which it tries to get as often as Ironic does. @throws {IronicError} */
 export class IronicConductor {
@@ -31,6 +69,7 @@ export class IronicConductor {
     return this.#locked(uuid, async () => {
       await this.#parts.timers.sleep(UPDATE_TIME);
       const node = this.#parts.nodes.get(uuid);
+      const reasons = checkMarks(node, changes);
       if (changes.instance_uuid && node.instance_uuid !== null) {
         throw nodeAssociated(uuid, node.instance_uuid);
       }
@@ -46,7 +85,7 @@ export class IronicConductor {
         );
       }
       const cleared = changes.maintenance === false ? { maintenance_reason: null, fault: null } : {};
-      return this.#parts.nodes.save(uuid, { ...changes, ...cleared });
+      return this.#parts.nodes.save(uuid, { ...changes, ...cleared, ...reasons });
     });
   }
 
@@ -114,6 +153,59 @@ export class IronicConductor {
     });
   }
 
+  /** @throws {IronicError} 409 */
+  createPort(nodeUuid: string, given: Pick<IronicPort, "uuid" | "address"> & PortChanges): Promise<IronicPort> {
+    const { nodes, ports } = this.#parts;
+    return this.#locked(nodeUuid, (node) => {
+      const port = ports.create(given, node);
+      // The lock shows in the time of the node's last change.
+      nodes.save(nodeUuid, {});
+      return port;
+    });
+  }
+
+  /** @param changes whose `node_uuid` moves the port to that node @throws {IronicError} 404, 409 */
+  updatePort(uuid: string, changes: PortChanges): Promise<IronicPort> {
+    const { nodes, ports } = this.#parts;
+    return this.#lockedPort(uuid, changes.node_uuid, (node) => {
+      const isUsed = node.provision_state === "active" || node.instance_uuid !== null;
+      if (isUsed && changes.address !== undefined && !node.maintenance) {
+        throw new IronicError(
+          409,
+          `Cannot update hardware address for port ${uuid} as node ${node.uuid} is active or has instance UUID assigned`,
+        );
+      }
+      const changesConnection = CONNECTIVITY.some((name) => Object.hasOwn(changes, name));
+      if (changesConnection && !CONNECTABLE.includes(node.provision_state) && !node.maintenance) {
+        throw new IronicError(
+          409,
+          `Port ${uuid} can not have any connectivity attributes (${CONNECTIVITY.join(", ")}) updated unless node ` +
+            `${node.uuid} is in a ${CONNECTABLE.join(", ")} state or in maintenance mode. ` +
+            `The current state is ${node.provision_state}.`,
+        );
+      }
+      if (Object.keys(changes).length === 0) {
+        return ports.get(uuid);
+      }
+      const port = ports.save(uuid, changes, node);
+      nodes.save(node.uuid, {});
+      return port;
+    });
+  }
+
+  /** @throws {IronicError} 404, 409 */
+  destroyPort(uuid: string): Promise<void> {
+    const { nodes, ports } = this.#parts;
+    return this.#lockedPort(uuid, undefined, (node) => {
+      const { vif } = ports.get(uuid);
+      if (vif !== null && !node.maintenance) {
+        throw new IronicError(409, `Cannot delete the port ${uuid} as it is bound to VIF ${vif} for tenant use.`);
+      }
+      ports.remove(uuid);
+      nodes.save(node.uuid, {});
+    });
+  }
+
   attachVif(uuid: string, vif: string): Promise<void> {
     const { ports } = this.#parts;
     return this.#locked(uuid, () => {
@@ -147,6 +239,16 @@ export class IronicConductor {
   /** Interrupts the machine: no client of the API sees it. */
   injectNmi(uuid: string): Promise<void> {
     return this.#locked(uuid, () => undefined);
+  }
+
+  /** Locks a port's node, or the one that it moves to. Starts anew if the port has moved while the lock was awaited. */
+  async #lockedPort<T>(uuid: string, newNode: string | undefined, work: (node: IronicNode) => T): Promise<T> {
+    const { ports } = this.#parts;
+    const { node_uuid: nodeUuid } = ports.get(uuid);
+    const done = await this.#locked(newNode ?? nodeUuid, (node) =>
+      ports.get(uuid).node_uuid === nodeUuid ? { result: work(node) } : undefined,
+    );
+    return done ? done.result : this.#lockedPort(uuid, newNode, work);
   }
 
   async #locked<T>(uuid: string, work: (node: IronicNode) => T | Promise<T>): Promise<T> {

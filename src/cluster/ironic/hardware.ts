@@ -117,7 +117,9 @@ export class Hardware {
       nodes.save(node.uuid, endOfPower(node, failure));
       return false;
     }
-    const event = failure === undefined ? workOf(node.provision_state).ends : "fail";
+    const isRetired = work === "clean" && node.retired;
+    const success = isRetired ? "retire" : workOf(node.provision_state).ends;
+    const event = failure === undefined ? success : "fail";
     const state = nextState(node.provision_state, event) ?? node.provision_state;
     const changes = {
       ...(work === "tear-down" ? RELEASED : {}),

@@ -1,6 +1,7 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Sql } from "../store/sql.js";
 import { IronicError } from "./ironic-error.js";
+import type { JsonObject } from "./json-object.js";
 import { isoTime } from "./node.js";
 
 /** A network port of a node; `vif` is what Nova has attached to it. */
@@ -9,10 +10,30 @@ export interface IronicPort {
   readonly address: string;
   readonly node_uuid: string;
   readonly created_at: string;
+  readonly updated_at: string | null;
+  readonly extra: JsonObject;
+  readonly local_link_connection: JsonObject;
   readonly physical_network: string | null;
   readonly pxe_enabled: boolean;
+  readonly is_smartnic: boolean | null;
   readonly vif: string | null;
 }
+
+/** The attributes that a client sets. */
+export type PortChanges = Partial<Omit<IronicPort, "uuid" | "created_at" | "updated_at" | "vif">>;
+
+/** Values of a new port. Records of earlier releases lack some of them. */
+const DEFAULTS: Omit<IronicPort, "uuid" | "address" | "node_uuid" | "created_at"> = {
+  updated_at: null,
+  extra: {},
+  local_link_connection: {},
+  physical_network: null,
+  pxe_enabled: true,
+  is_smartnic: false,
+  vif: null,
+};
+
+export const portNotFound = (port: string) => new IronicError(404, `Port ${port} could not be found.`);
 
 /** All ports, as {@link NodeStore} has the nodes. */
 export class PortStore {
@@ -20,39 +41,51 @@ export class PortStore {
   readonly #clock: Clock;
   readonly #ports = new Map<string, IronicPort>();
   readonly #byNode = new Map<string, Set<string>>();
-  readonly #addresses = new Set<string>();
+  /** Uuids of ports by address. */
+  readonly #byAddress = new Map<string, string>();
 
   constructor(sql: Sql, clock: Clock) {
     this.#sql = sql;
     this.#clock = clock;
     for (const [record] of sql.all("SELECT record FROM ironic_ports ORDER BY id")) {
-      this.#remember(JSON.parse(String(record)) as IronicPort);
+      this.#remember({ ...DEFAULTS, ...(JSON.parse(String(record)) as IronicPort) });
     }
   }
 
+  /** In the order in which they were made. */
   all(): IterableIterator<IronicPort> {
     return this.#ports.values();
   }
 
+  /** In the order in which they were made. */
   of(nodeUuid: string): IronicPort[] {
     return [...(this.#byNode.get(nodeUuid) ?? [])].flatMap((uuid) => this.#ports.get(uuid) ?? []);
   }
 
+  /** @throws {IronicError} 404 */
+  get(uuid: string): IronicPort {
+    const port = this.#ports.get(uuid);
+    if (!port) {
+      throw portNotFound(uuid);
+    }
+    return port;
+  }
+
+  withAddress(address: string): IronicPort | undefined {
+    return this.#ports.get(this.#byAddress.get(address) ?? "");
+  }
+
   /** @throws {IronicError} 409: the address or uuid is taken */
   create(
-    given: Pick<IronicPort, "uuid" | "address"> & Partial<IronicPort>,
+    given: Pick<IronicPort, "uuid" | "address"> & PortChanges,
     node: { readonly id: number; readonly uuid: string },
   ): IronicPort {
     if (this.#ports.has(given.uuid)) {
       throw new IronicError(409, `A port with UUID ${given.uuid} already exists.`);
     }
-    if (this.#addresses.has(given.address)) {
-      throw new IronicError(409, `A port with MAC address ${given.address} already exists.`);
-    }
+    this.#refuseTaken(given.uuid, given.address);
     const port: IronicPort = {
-      physical_network: null,
-      pxe_enabled: true,
-      vif: null,
+      ...DEFAULTS,
       ...given,
       node_uuid: node.uuid,
       created_at: isoTime(this.#clock.now()),
@@ -68,6 +101,26 @@ export class PortStore {
     return port;
   }
 
+  /** @param node the port's node after the change @throws {IronicError} 404, 409: the address is taken */
+  save(uuid: string, changes: PortChanges, node: { readonly id: number; readonly uuid: string }): IronicPort {
+    const before = this.get(uuid);
+    this.#refuseTaken(uuid, changes.address ?? before.address);
+    const port = { ...before, ...changes, node_uuid: node.uuid, updated_at: isoTime(this.#clock.now()) };
+    this.#sql.run(
+      "UPDATE ironic_ports SET address = ?, node_id = ?, record = ? WHERE uuid = ?",
+      port.address,
+      node.id,
+      JSON.stringify(port),
+      uuid,
+    );
+    this.#byAddress.delete(before.address);
+    if (before.node_uuid !== port.node_uuid) {
+      this.#byNode.get(before.node_uuid)?.delete(uuid);
+    }
+    this.#remember(port);
+    return port;
+  }
+
   setVif(uuid: string, vif: string | null): void {
     const before = this.#ports.get(uuid);
     if (!before) {
@@ -78,18 +131,32 @@ export class PortStore {
     this.#ports.set(uuid, port);
   }
 
+  remove(uuid: string): void {
+    const { address, node_uuid: nodeUuid } = this.get(uuid);
+    this.#sql.run("DELETE FROM ironic_ports WHERE uuid = ?", uuid);
+    this.#ports.delete(uuid);
+    this.#byAddress.delete(address);
+    this.#byNode.get(nodeUuid)?.delete(uuid);
+  }
+
   /** The rows go with the node's. */
   forgetNode(nodeUuid: string): void {
     for (const port of this.of(nodeUuid)) {
       this.#ports.delete(port.uuid);
-      this.#addresses.delete(port.address);
+      this.#byAddress.delete(port.address);
     }
     this.#byNode.delete(nodeUuid);
   }
 
+  #refuseTaken(uuid: string, address: string): void {
+    if ((this.#byAddress.get(address) ?? uuid) !== uuid) {
+      throw new IronicError(409, `A port with MAC address ${address} already exists.`);
+    }
+  }
+
   #remember(port: IronicPort): void {
     this.#ports.set(port.uuid, port);
-    this.#addresses.add(port.address);
+    this.#byAddress.set(port.address, port.uuid);
     const known = this.#byNode.get(port.node_uuid) ?? new Set();
     this.#byNode.set(port.node_uuid, known.add(port.uuid));
   }

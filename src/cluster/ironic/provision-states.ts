@@ -15,7 +15,8 @@ const TRANSITIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   active: { rebuild: "deploying", delete: "deleting", rescue: "rescuing" },
   deleting: { clean: "cleaning", fail: "error" },
   error: { rebuild: "deploying", delete: "deleting" },
-  cleaning: { done: "available", fail: "clean failed" },
+  // A retired node ends manageable: nobody deploys it.
+  cleaning: { done: "available", retire: "manageable", fail: "clean failed" },
   "clean failed": { manage: "manageable" },
   rescuing: { done: "rescue", fail: "rescue failed" },
   rescue: { rescue: "rescuing", unrescue: "unrescuing", delete: "deleting" },

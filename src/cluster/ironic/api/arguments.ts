@@ -34,6 +34,19 @@ export function uuidArgument(name: string, value: unknown): string {
   throw new IronicError(400, `Expected UUID for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
 }
 
+export const isMac = (text: string): boolean => /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(text);
+
+/** @throws {IronicError} 400 */
+export function macArgument(name: string, value: unknown): string {
+  if (typeof value === "string" && isMac(value)) {
+    return value.toLowerCase();
+  }
+  throw new IronicError(
+    400,
+    `Expected valid MAC address for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
+  );
+}
+
 /** @throws {IronicError} 400 */
 export function integerArgument(name: string, value: unknown): number {
   const text = typeof value === "number" ? String(value) : value;
@@ -66,4 +79,10 @@ export function listArgument(text: string | undefined): readonly string[] | unde
             .filter((word) => word !== ""),
         ),
       ];
+}
+
+/** The text of Python's jsonschema for members that a schema does not have. */
+export function additionalProperties(names: readonly string[]): string {
+  const quoted = names.toSorted().map((name) => `'${name}'`);
+  return `Additional properties are not allowed (${quoted.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
 }

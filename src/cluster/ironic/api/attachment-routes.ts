@@ -1,16 +1,14 @@
 import { isObject } from "../../../runtime/is-object.js";
 import type { Query } from "../../http/query.js";
-import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { pythonRepr } from "../../python/plain-repr.js";
 import { IronicError } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";
-import type { IronicPort } from "../port-store.js";
-import { booleanArgument, uuidArgument } from "./arguments.js";
-import { type IronicCall, type IronicRoute, links } from "./call.js";
+import type { IronicRoute } from "./call.js";
+import { detailArgument } from "./list-ports.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
-/** VIFs, traits, ports, and lists of what no node has here: port groups, volumes. */
+/** VIFs, traits, and lists of what no node has here: port groups, volumes. */
 export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, ports, conductor } = parts;
   return [
@@ -50,15 +48,12 @@ export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
         return { status: 204 };
       },
     },
-    { method: "GET", path: "/ports", answer: (call) => listPorts(parts, call, wholeAsked(call)) },
-    { method: "GET", path: "/ports/detail", answer: (call) => listPorts(parts, call, true) },
-    { method: "POST", path: "/ports", answer: (call) => createPort(parts, call) },
     {
       method: "GET",
       path: "/portgroups",
       from: 23,
       answer: (call) => {
-        wholeAsked(call);
+        detailArgument(call);
         return none(parts, call.query, "portgroups");
       },
     },
@@ -168,69 +163,7 @@ function askedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {
   return ident === undefined ? undefined : nodeOf(nodes, { params: { node: ident }, minor: 82 });
 }
 
-/** `detail=True`, which 1.43 brought. @throws {IronicError} 400 */
-function wholeAsked({ query, minor }: IronicCall): boolean {
-  const text = query.get("detail");
-  if (text === undefined) {
-    return false;
-  }
-  const whole = booleanArgument("detail", text);
-  if (minor < 43) {
-    throw new IronicError(400, `Invalid query parameter ?detail=${whole ? "True" : "False"} received.`);
-  }
-  return whole;
-}
-
-function listPorts(parts: ApiParts, call: IronicCall, whole: boolean) {
-  const node = askedNode(parts, call.query);
-  const found = node ? parts.ports.of(node.uuid) : [...parts.ports.all()];
-  return { body: { ports: found.map((port) => portView(call, port, whole)) } };
-}
-
 function none(parts: ApiParts, query: Query, name: string) {
   askedNode(parts, query);
   return { body: { [name]: [] } };
-}
-
-function createPort({ nodes, ports, random }: ApiParts, call: IronicCall) {
-  const body = isObject(call.body) ? call.body : {};
-  for (const name of ["address", "node_uuid"]) {
-    if (typeof body[name] !== "string") {
-      throw new IronicError(400, `Schema error for port: '${name}' is a required property`);
-    }
-  }
-  const address = String(body.address).toLowerCase();
-  if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(address)) {
-    throw new IronicError(400, `Expected valid MAC address for address: ${body.address}`);
-  }
-  const node = nodes.find(uuidArgument("node_uuid", body.node_uuid));
-  if (!node) {
-    throw new IronicError(400, `Node ${body.node_uuid} could not be found.`);
-  }
-  const uuid = typeof body.uuid === "string" && isUuidLike(body.uuid) ? normalizeUuid(body.uuid) : random.uuid();
-  const port = ports.create({ uuid, address }, node);
-  // The node is locked for it, which shows in the time of its last change.
-  nodes.save(node.uuid, {});
-  return { status: 201, location: `${call.root}/v1/ports/${uuid}`, body: portView(call, port, true) };
-}
-
-function portView({ root, minor }: IronicCall, port: IronicPort, whole: boolean): Readonly<Record<string, unknown>> {
-  return {
-    uuid: port.uuid,
-    address: port.address,
-    ...(whole
-      ? {
-          created_at: port.created_at,
-          updated_at: null,
-          extra: {},
-          node_uuid: port.node_uuid,
-          ...(minor >= 18 ? { internal_info: port.vif === null ? {} : { tenant_vif_port_id: port.vif } } : {}),
-          ...(minor >= 19 ? { local_link_connection: {}, pxe_enabled: port.pxe_enabled } : {}),
-          ...(minor >= 24 ? { portgroup_uuid: null } : {}),
-          ...(minor >= 34 ? { physical_network: port.physical_network } : {}),
-          ...(minor >= 53 ? { is_smartnic: false } : {}),
-        }
-      : {}),
-    links: links(root, `ports/${port.uuid}`),
-  };
 }

@@ -1,12 +1,33 @@
 import type { Faults } from "../../../faults/faults.js";
 import { hardwarePoint } from "../fault-points.js";
+import { IronicError, notAcceptable } from "../ironic-error.js";
+import { newNode } from "../node.js";
 import { CONDUCTOR_HOST } from "../node-locks.js";
-import { type IronicRoute, links } from "./call.js";
+import { booleanArgument, listArgument, onlyArguments } from "./arguments.js";
+import { type Answer, type IronicCall, type IronicRoute, links } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
-const INTERFACES = "boot deploy management network power bios console inspect raid rescue storage".split(" ");
+const VALIDATED = "boot deploy management network power bios console inspect raid rescue storage".split(" ");
 
-/** What the hardware type says of itself and of a node. */
+const HARDWARE_TYPE = "fake-hardware";
+
+/** Interfaces of a hardware type, in Ironic's order, with the first minor version that shows each. */
+const INTERFACES: Readonly<Record<string, number>> = {
+  bios: 40,
+  storage: 33,
+  deploy: 30,
+  console: 30,
+  boot: 30,
+  power: 30,
+  inspect: 30,
+  rescue: 38,
+  management: 30,
+  raid: 30,
+  vendor: 30,
+  network: 30,
+};
+
+/** Routes of the hardware type, and of what it says about a node. */
 export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] {
   return [
     {
@@ -18,27 +39,95 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
           () => undefined,
           (error: Error) => error.message,
         );
-        const valid = INTERFACES.map((name) => [name, { result: true }]);
+        const valid = VALIDATED.map((name) => [name, { result: true }]);
         const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
         return { body: { ...Object.fromEntries(valid), ...deploy } };
       },
     },
+    { method: "GET", path: "/drivers", answer: listDrivers },
     {
       method: "GET",
-      path: "/drivers",
-      answer: ({ root }) => ({
-        body: {
-          drivers: [
-            {
-              name: "fake-hardware",
-              hosts: [CONDUCTOR_HOST],
-              type: "dynamic",
-              links: links(root, "drivers/fake-hardware"),
-              properties: links(root, "drivers/fake-hardware/properties"),
-            },
-          ],
-        },
-      }),
+      path: "/drivers/:driver",
+      answer: (call) => {
+        onlyArguments(call.query, ["fields"]);
+        const fields = fieldsArgument(call);
+        const { driver = "" } = call.params;
+        if (driver !== HARDWARE_TYPE) {
+          throw new IronicError(404, `Could not find the following driver(s) or hardware type(s): ${driver}.`);
+        }
+        return { body: driverView(call, true, fields) };
+      },
+    },
+    {
+      method: "GET",
+      path: "/drivers/:driver/properties",
+      answer: ({ params: { driver = "" } }) => {
+        if (driver !== HARDWARE_TYPE) {
+          throw new IronicError(404, `The driver '${driver}' is unknown.`);
+        }
+        // The fake interfaces need nothing in a node's driver_info.
+        return { body: {} };
+      },
     },
   ];
+}
+
+/** @throws {IronicError} 400, 406 */
+function listDrivers(call: IronicCall): Answer {
+  const { query, minor } = call;
+  onlyArguments(query, ["type", "detail", "fields"]);
+  const detail = query.get("detail") === undefined ? undefined : booleanArgument("detail", query.get("detail"));
+  const fields = listArgument(query.get("fields"));
+  if (fields && fields.length > 0 && detail) {
+    throw new IronicError(400, "Can not specify ?detail=True and fields in the same request.");
+  }
+  const type = query.get("type");
+  if ((detail !== undefined || type !== undefined) && minor < 30) {
+    throw notAcceptable(30);
+  }
+  fieldsArgument(call);
+  if (type !== undefined && type !== "classic" && type !== "dynamic") {
+    throw new IronicError(400, '"type" filter must be one of "classic" or "dynamic", if specified.');
+  }
+  return { body: { drivers: type === "classic" ? [] : [driverView(call, detail === true, fields)] } };
+}
+
+/** @throws {IronicError} 406 */
+function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undefined {
+  const fields = listArgument(query.get("fields"));
+  if (fields && minor < 77) {
+    throw notAcceptable();
+  }
+  return fields;
+}
+
+/** @param isWhole with the interfaces @throws {IronicError} 400 it has no such field */
+function driverView({ root, minor }: IronicCall, isWhole: boolean, fields: readonly string[] | undefined) {
+  const view: Readonly<Record<string, unknown>> = {
+    name: HARDWARE_TYPE,
+    hosts: [CONDUCTOR_HOST],
+    links: links(root, `drivers/${HARDWARE_TYPE}`),
+    ...(minor >= 14 ? { properties: links(root, `drivers/${HARDWARE_TYPE}/properties`) } : {}),
+    ...(minor >= 30 ? { type: "dynamic", ...(isWhole ? interfacesView(minor) : {}) } : {}),
+  };
+  const unknown = fields?.find((name) => !Object.hasOwn(view, name));
+  if (unknown !== undefined) {
+    throw new IronicError(400, `Field(s) "${unknown}" are not valid`);
+  }
+  const shown = Object.entries(view).filter(([name]) => !fields || fields.includes(name) || name === "links");
+  return Object.fromEntries(shown);
+}
+
+function interfacesView(minor: number): Readonly<Record<string, unknown>> {
+  const defaults = Object.entries(newNode({ uuid: "" }, 0, ""));
+  const entries = Object.entries(INTERFACES)
+    .filter(([, from]) => minor >= from)
+    .flatMap(([name]) => {
+      const [, value] = defaults.find(([field]) => field === `${name}_interface`) ?? [];
+      return [
+        [`default_${name}_interface`, value],
+        [`enabled_${name}_interfaces`, [value]],
+      ];
+    });
+  return Object.fromEntries(entries);
 }

@@ -14,6 +14,7 @@ import { rootDocument, v1Document } from "./discovery.js";
 import { gate } from "./fault-gate.js";
 import { hardwareRoutes } from "./hardware-routes.js";
 import { type ApiParts, nodeRoutes } from "./node-routes.js";
+import { portRoutes } from "./port-routes.js";
 import { stateRoutes } from "./state-routes.js";
 import { ironicFault, negotiateIronic, VERSION_HEADER, versionHeaders, webError } from "./versions.js";
 
@@ -31,6 +32,7 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
       ...nodeRoutes(options),
       ...stateRoutes(options),
       ...attachmentRoutes(options),
+      ...portRoutes(options),
       ...hardwareRoutes(options, options.faults),
     ],
     random: options.random,

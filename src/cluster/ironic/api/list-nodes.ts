@@ -96,7 +96,7 @@ export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall,
   onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(whole ? [] : ["fields", "detail"])]);
   const fields = whole ? undefined : fieldsOf(query, minor);
   const keeps = filtersOf(query, minor);
-  const limit = limitOf(query.get("limit"));
+  const limit = limitArgument(query.get("limit"));
   const sorted = sort(nodes, query, minor);
   const page = takePage(sorted, keeps, afterMarker(nodes, sorted, query.get("marker")), limit);
   const last = page.at(-1);
@@ -142,7 +142,8 @@ function filtersOf(query: Query, minor: number): readonly Keep[] {
   });
 }
 
-function limitOf(text: string | undefined): number {
+/** @throws {IronicError} 400 */
+export function limitArgument(text: string | undefined): number {
   if (text === undefined) {
     return MAX_LIMIT;
   }
@@ -155,13 +156,10 @@ function limitOf(text: string | undefined): number {
 
 function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNode[] {
   const key = query.get("sort_key") ?? "id";
-  const direction = query.get("sort_dir") ?? "asc";
   if (minor < (firstMinorOf(key) ?? 1)) {
     throw notAcceptable();
   }
-  if (direction !== "asc" && direction !== "desc") {
-    throw new IronicError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
-  }
+  const direction = sortDirection(query);
   if (NOT_SORTABLE.has(key)) {
     throw new IronicError(400, `The sort_key value ${key} is an invalid field for sorting`);
   }
@@ -173,6 +171,15 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
     all.sort((left, right) => order(valueAt(left, key), valueAt(right, key)) || left.id - right.id);
   }
   return direction === "asc" ? all : all.reverse();
+}
+
+/** @throws {IronicError} 400 */
+export function sortDirection(query: Query): "asc" | "desc" {
+  const direction = query.get("sort_dir") ?? "asc";
+  if (direction !== "asc" && direction !== "desc") {
+    throw new IronicError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
+  }
+  return direction;
 }
 
 const valueAt = (node: IronicNode, key: string): unknown => node[key as keyof IronicNode];

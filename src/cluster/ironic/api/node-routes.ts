@@ -25,6 +25,8 @@ export interface ApiParts {
 
 const LOGICAL_NAME = /^[A-Za-z0-9\-._~]{1,255}$/;
 
+export const isLogicalName = (text: string): boolean => LOGICAL_NAME.test(text);
+
 /** The node that a path names by uuid, or since 1.5 by name. @throws {IronicError} 404, 400 */
 export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode {
   const { node: ident = "" } = params;

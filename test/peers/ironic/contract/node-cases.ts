@@ -1,7 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
-import { available, type ContractCase, claim, enrolled, get, patch, post, put, remove } from "./client.js";
+import {
+  available,
+  type ContractCase,
+  claim,
+  enrolled,
+  get,
+  patch,
+  post,
+  provision,
+  put,
+  remove,
+  until,
+} from "./client.js";
 
 const GOLDEN = new URL("../../../fixtures/golden/ironic/available.json", import.meta.url);
 
@@ -15,6 +27,8 @@ function shape(value: unknown): unknown {
   }
   return value === null ? null : typeof value;
 }
+
+const replace = (path: string, value: unknown) => [{ op: "replace", path, value }];
 
 export const NODE_CASES: readonly ContractCase[] = [
   {
@@ -210,6 +224,43 @@ export const NODE_CASES: readonly ContractCase[] = [
       const targets = await get(client, `/v1/volume/targets?node=${uuid}&detail=True`, "1.32");
       expect([targets.status, targets.body]).toEqual([200, { targets: [] }]);
       expect((await get(client, "/v1/volume/targets", "1.31")).status).toBe(404);
+    },
+  },
+  {
+    name: "an available node is not retired, and a reason goes with its mark",
+    run: async (client) => {
+      const node = await enrolled(client);
+      const marks = async (body: unknown) => {
+        const reply = await patch(client, node.path, body);
+        return reply.status === 200 ? [reply.body.retired, reply.body.retired_reason] : [reply.status, reply.fault];
+      };
+      const alone = [400, "The retired_reason field can only be set when retired is True"];
+      expect(await marks(replace("/retired_reason", "old"))).toEqual(alone);
+      expect(await marks([...replace("/retired", true), ...replace("/retired_reason", "old")])).toEqual([true, "old"]);
+      expect(await marks(replace("/retired", false))).toEqual([false, null]);
+      const ready = await available(client);
+      const retired = await patch(client, ready.path, replace("/retired", true));
+      expect([retired.status, retired.fault]).toEqual([
+        409,
+        `Node ${ready.uuid} can not have 'retired' set in provision state 'available', the current state is 'available'`,
+      ]);
+      const guarded = await patch(client, ready.path, replace("/protected", true));
+      expect([guarded.status, guarded.fault]).toEqual([
+        409,
+        `Node ${ready.uuid} can only be made protected in provision states 'active' or 'rescue', the current state is 'available'`,
+      ]);
+    },
+  },
+  {
+    name: "a retired node ends manageable when it was cleaned",
+    run: async (client) => {
+      const node = await available(client);
+      expect((await patch(client, node.path, claim(randomUUID()))).status).toBe(200);
+      await provision(client, node, { target: "active" });
+      await until(client, node, { provision_state: "active", reservation: null });
+      expect((await patch(client, node.path, replace("/retired", true))).status).toBe(200);
+      await provision(client, node, { target: "deleted" });
+      await until(client, node, { provision_state: "manageable", target_provision_state: null, reservation: null });
     },
   },
 ];

@@ -6,8 +6,10 @@ import {
   enrolled,
   get,
   patch,
+  post,
   provision,
   put,
+  remove,
   settled,
   type TestNode,
   until,
@@ -131,6 +133,47 @@ describe("hardware that fails", () => {
   });
 });
 
+describe("ports", () => {
+  test("of a record that an earlier release wrote have the defaults of the attributes that it lacked", async () => {
+    ironic.enrol(1);
+    const { database } = ironic.store;
+    const drop = "json_remove(record, '$.extra', '$.local_link_connection', '$.is_smartnic', '$.updated_at')";
+    database.run(`UPDATE ironic_ports SET record = ${drop}`);
+    ironic.restart();
+    const { ports } = (await get(ironic, "/v1/ports/detail")).body as { ports: unknown[] };
+    expect(ports).toEqual([
+      expect.objectContaining({ extra: {}, local_link_connection: {}, is_smartnic: false, updated_at: null }),
+    ]);
+  });
+
+  test("that a VIF is attached to are deleted in maintenance only, and their attachment is not", async () => {
+    const node = await active(ironic);
+    await post(ironic, `${node.path}/vifs`, { id: "vif-1" });
+    const { ports } = (await get(ironic, `${node.path}/ports`)).body as { ports: { uuid: string }[] };
+    const path = `/v1/ports/${ports[0]?.uuid}`;
+    expect((await get(ironic, path)).body.internal_info).toEqual({ tenant_vif_port_id: "vif-1" });
+    const refused = await remove(ironic, path);
+    expect([refused.status, refused.fault]).toEqual([
+      409,
+      `Cannot delete the port ${ports[0]?.uuid} as it is bound to VIF vif-1 for tenant use.`,
+    ]);
+    await put(ironic, `${node.path}/maintenance`, {});
+    expect((await remove(ironic, path)).status).toBe(204);
+    expect((await get(ironic, `${node.path}/vifs`)).body).toEqual({ vifs: [] });
+  });
+
+  test("move to another node by a patch of node_uuid", async () => {
+    const [node, other] = [await enrolled(ironic), await enrolled(ironic)];
+    const { ports } = (await get(ironic, `${node.path}/ports`)).body as { ports: { uuid: string }[] };
+    const path = `/v1/ports/${ports[0]?.uuid}`;
+    const moved = await patch(ironic, path, [{ op: "replace", path: "/node_uuid", value: other.uuid }]);
+    expect([moved.status, moved.body.node_uuid]).toEqual([200, other.uuid]);
+    ironic.restart();
+    expect((await get(ironic, `${node.path}/ports`)).body.ports).toEqual([]);
+    expect((await get(ironic, `${other.path}/ports`)).body.ports).toHaveLength(2);
+  });
+});
+
 describe("after kill -9 of the control plane", () => {
   test("a deploy goes on, locked, and takes no longer than it would have", async () => {
     const node = await claimed();
@@ -168,7 +211,12 @@ describe("after kill -9 of the control plane", () => {
     const { uuid } = await available(ironic);
     await patch(ironic, `/v1/nodes/${uuid}`, claim(INSTANCE));
     const before = await get(ironic, "/v1/nodes/detail");
+    const node_uuid = uuid;
+    const address = "52:54:00:0a:00:01";
+    await post(ironic, "/v1/ports", { node_uuid, address, extra: { rack: 1 }, physical_network: "p1", uuid: INSTANCE });
+    await patch(ironic, `/v1/ports/${INSTANCE}`, [{ op: "add", path: "/extra/slot", value: 2 }]);
     const ports = await get(ironic, "/v1/ports?detail=true");
+    expect(ports.body.ports).toContainEqual(expect.objectContaining({ address, extra: { rack: 1, slot: 2 } }));
     ironic.restart();
     expect((await get(ironic, "/v1/nodes/detail")).body).toEqual(before.body);
     expect((await get(ironic, "/v1/ports?detail=true")).body).toEqual(ports.body);

@@ -1,0 +1,187 @@
+import { isUuidLike } from "../../placement/json/uuid.js";
+import { IronicError, notAcceptable } from "../ironic-error.js";
+import type { IronicPort } from "../port-store.js";
+import { booleanArgument, listArgument, macArgument, onlyArguments, uuidArgument } from "./arguments.js";
+import type { Answer, IronicCall } from "./call.js";
+import { limitArgument, sortDirection } from "./list-nodes.js";
+import { type ApiParts, isLogicalName, nodeOf } from "./node-routes.js";
+import { checkPortVersion, DEFAULT_PORT_FIELDS, portView } from "./port-view.js";
+
+const FILTERS = ["node", "node_uuid", "address", "portgroup", "shard"];
+const PAGING = ["marker", "limit", "sort_key", "sort_dir"];
+
+/** Columns that a list cannot be sorted by. */
+const NOT_SORTABLE = ["extra", "internal_info", "local_link_connection"];
+
+/** Values of columns that a list is sorted by; null: they are equal in all ports. */
+const SORT_COLUMNS: Readonly<
+  Record<string, ((port: IronicPort, nodeId: number) => string | number | boolean | null) | null>
+> = {
+  id: null,
+  uuid: ({ uuid }) => uuid,
+  address: ({ address }) => address,
+  created_at: ({ created_at: time }) => time,
+  updated_at: ({ updated_at: time }) => time,
+  node_id: (_port, nodeId) => nodeId,
+  pxe_enabled: ({ pxe_enabled: enabled }) => enabled,
+  physical_network: ({ physical_network: name }) => name,
+  is_smartnic: ({ is_smartnic: isSmart }) => isSmart,
+  portgroup_id: null,
+  name: null,
+  version: null,
+};
+
+/** @param isWhole `/detail` @throws {IronicError} 400, 403, 404, 406 */
+export function listPorts(parts: ApiParts, call: IronicCall, isWhole: boolean): Answer {
+  const { query, minor, root } = call;
+  onlyArguments(query, [...FILTERS, ...PAGING, ...(isWhole ? [] : ["fields", "detail"])]);
+  const filters = readFilters(call);
+  const marker = query.get("marker") === undefined ? undefined : uuidArgument("marker", query.get("marker"));
+  const asked = isWhole ? undefined : fieldsArgument(call);
+  const sortKey = query.get("sort_key") ?? "id";
+  checkPortVersion([sortKey], minor);
+  const detail = detailArgument(call, asked);
+  const fields = isWhole || detail === true ? undefined : (asked ?? DEFAULT_PORT_FIELDS);
+  const limit = limitArgument(query.get("limit"));
+  const direction = sortDirection(query);
+  const found = sorted(parts, filtered(parts, call, filters), sortKey, direction);
+  // A port is looked up by its address alone, whatever the marker.
+  const from = marker === undefined || filters.isByAddress ? 0 : afterMarker(parts, found, marker);
+  const page = found.slice(from, from + limit);
+  const parameters = [
+    `sort_key=${sortKey}`,
+    `sort_dir=${direction}`,
+    ...(detail === undefined ? [] : [`detail=${detail ? "True" : "False"}`]),
+    ...(fields ? [`fields=${fields.join(",")}`] : []),
+    `limit=${limit}`,
+    `marker=${page.at(-1)?.uuid}`,
+  ];
+  const next = `${root}/v1/${isWhole ? "ports/detail" : "ports"}?${parameters.join("&")}`;
+  return {
+    body: { ports: page.map((port) => portView(call, port, fields)), ...(page.length === limit ? { next } : {}) },
+  };
+}
+
+interface PortFilters {
+  readonly node: string | undefined;
+  readonly address: string | undefined;
+  readonly portgroup: string | undefined;
+  readonly shards: readonly string[] | undefined;
+  readonly isByAddress: boolean;
+}
+
+/** @throws {IronicError} 400, 403, 406 */
+function readFilters({ query, params, minor }: IronicCall): PortFilters {
+  const named = query.get("node");
+  const uuid = query.get("node_uuid");
+  const portgroup = query.get("portgroup");
+  for (const [name, value] of [
+    ["node", named],
+    ["portgroup", portgroup],
+  ] as const) {
+    if (value !== undefined && !isUuidLike(value) && !isLogicalName(value)) {
+      throw new IronicError(400, `Expected UUID or name for ${name}: ${value}`);
+    }
+  }
+  const nodeUuid = uuid === undefined ? undefined : uuidArgument("node_uuid", uuid);
+  const address = query.get("address") === undefined ? undefined : macArgument("address", query.get("address"));
+  const shards = listArgument(query.get("shard"));
+  if (portgroup !== undefined && minor < 24) {
+    throw notAcceptable();
+  }
+  if (shards !== undefined && minor < 82) {
+    throw notAcceptable(82);
+  }
+  if (nodeUuid === undefined && named !== undefined && minor < 5 && !isUuidLike(named)) {
+    throw notAcceptable();
+  }
+  const node = params.node ?? nodeUuid ?? named;
+  if ([node, portgroup, shards].filter((one) => one !== undefined).length > 1) {
+    return notPermitted();
+  }
+  const isByAddress = address !== undefined && node === undefined && portgroup === undefined;
+  return { node, address, portgroup, shards, isByAddress };
+}
+
+/** A node or a port group counts before the address, the address before the shards, as in Ironic. */
+function filtered(
+  { nodes, ports }: ApiParts,
+  { minor }: IronicCall,
+  { node, address, portgroup, shards, isByAddress }: PortFilters,
+): IronicPort[] {
+  if (portgroup !== undefined) {
+    throw new IronicError(404, `Portgroup ${portgroup} could not be found.`);
+  }
+  if (node !== undefined) {
+    return ports.of(nodeOf(nodes, { params: { node }, minor }).uuid);
+  }
+  if (isByAddress && address !== undefined) {
+    return [ports.withAddress(address) ?? []].flat();
+  }
+  const all = [...ports.all()];
+  return shards === undefined
+    ? all
+    : all.filter(({ node_uuid: uuid }) => shards.includes(nodes.find(uuid)?.shard?.toLowerCase() ?? ""));
+}
+
+/** @throws {IronicError} 400 */
+function sorted({ nodes }: ApiParts, ports: IronicPort[], key: string, direction: "asc" | "desc"): IronicPort[] {
+  if (NOT_SORTABLE.includes(key)) {
+    throw new IronicError(400, `The sort_key value ${key} is an invalid field for sorting`);
+  }
+  const read = Object.hasOwn(SORT_COLUMNS, key) ? SORT_COLUMNS[key] : undefined;
+  if (read === undefined) {
+    throw new IronicError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+  }
+  if (read !== null) {
+    // Of equal values the older port comes first: the sort is stable.
+    const sortValue = (port: IronicPort) => read(port, nodes.find(port.node_uuid)?.id ?? 0);
+    ports.sort((one, other) => compare(sortValue(one), sortValue(other)));
+  }
+  return direction === "asc" ? ports : ports.reverse();
+}
+
+/** Null comes first, as in the database. */
+function compare(one: string | number | boolean | null, other: string | number | boolean | null): number {
+  if (one === other) {
+    return 0;
+  }
+  return one === null || (other !== null && one < other) ? -1 : 1;
+}
+
+/** @throws {IronicError} 404 */
+function afterMarker({ ports }: ApiParts, found: readonly IronicPort[], marker: string): number {
+  const { uuid } = ports.get(marker);
+  return found.findIndex((port) => port.uuid === uuid) + 1;
+}
+
+/** `detail=True`, which 1.43 brought. @throws {IronicError} 400 */
+export function detailArgument({ query, minor }: IronicCall, fields?: readonly string[]): boolean | undefined {
+  const text = query.get("detail");
+  if (text === undefined) {
+    return undefined;
+  }
+  const detail = booleanArgument("detail", text);
+  if (minor < 43) {
+    throw new IronicError(400, `Invalid query parameter ?detail=${detail ? "True" : "False"} received.`);
+  }
+  if (detail && fields) {
+    throw new IronicError(400, "Can not specify ?detail=True and fields in the same request.");
+  }
+  return detail;
+}
+
+/** @throws {IronicError} 403 */
+export function notPermitted(): never {
+  throw new IronicError(403, "Operation not permitted.");
+}
+
+/** The attributes that a query asks for; undefined: all. @throws {IronicError} 406 */
+export function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undefined {
+  const fields = listArgument(query.get("fields"));
+  if (fields && minor < 8) {
+    throw notAcceptable();
+  }
+  checkPortVersion(fields ?? [], minor);
+  return fields;
+}

@@ -1,0 +1,94 @@
+import { isObject } from "../../../runtime/is-object.js";
+import type { Json } from "../../http/json.js";
+import { pythonRepr } from "../../python/plain-repr.js";
+import { IronicError } from "../ironic-error.js";
+import type { JsonObject } from "../json-object.js";
+import type { PortChanges } from "../port-store.js";
+import { additionalProperties, booleanArgument, macArgument, uuidArgument } from "./arguments.js";
+import { checkLocalLink } from "./local-link.js";
+
+/** Attributes of a port's body and their JSON types, in the order in which Ironic's schema lists them. */
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  address: ["string"],
+  extra: ["object", "null"],
+  is_smartnic: ["string", "boolean", "null"],
+  local_link_connection: ["null", "object"],
+  node_uuid: ["string"],
+  physical_network: ["string", "null"],
+  portgroup_uuid: ["string", "null"],
+  pxe_enabled: ["string", "boolean", "null"],
+  uuid: ["string", "null"],
+};
+
+export const PATCHABLE_PORT_FIELDS: readonly string[] = Object.keys(TYPES).filter((name) => name !== "uuid");
+
+const REQUIRED = ["address", "node_uuid"];
+const MAX_PHYSICAL_NETWORK = 64;
+
+/** A port's body whose values are checked; an attribute is absent if the body lacks it. */
+export interface PortBody extends PortChanges {
+  readonly address: string;
+  readonly node_uuid: string;
+  readonly uuid?: string;
+  readonly portgroup_uuid?: string | null;
+}
+
+/** @param what `port` or `patch`, for error texts @throws {IronicError} 400, 500 as Ironic for pxe_enabled null */
+export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
+  checkSchema(body, what);
+  const given = body as Readonly<Record<string, Json>>;
+  const read: Record<string, unknown> = { address: macArgument("address", given.address) };
+  read.node_uuid = uuidArgument("node_uuid", given.node_uuid);
+  if (given.is_smartnic !== undefined) {
+    read.is_smartnic =
+      given.is_smartnic === null ? (what === "port" ? false : null) : booleanArgument("is_smartnic", given.is_smartnic);
+  }
+  if (given.local_link_connection !== undefined) {
+    read.local_link_connection = checkLocalLink((given.local_link_connection ?? {}) as JsonObject);
+  }
+  if (given.portgroup_uuid != null) {
+    read.portgroup_uuid = uuidArgument("portgroup_uuid", given.portgroup_uuid);
+  }
+  if (given.pxe_enabled !== undefined) {
+    read.pxe_enabled = given.pxe_enabled === null ? null : booleanArgument("pxe_enabled", given.pxe_enabled);
+  }
+  if (given.uuid != null) {
+    read.uuid = uuidArgument("uuid", given.uuid);
+  }
+  if (given.extra !== undefined) {
+    read.extra = given.extra ?? {};
+  }
+  if (given.physical_network !== undefined) {
+    read.physical_network = given.physical_network;
+  }
+  return read as unknown as PortBody;
+}
+
+/** @throws {IronicError} 400 */
+function checkSchema(body: unknown, what: string): void {
+  const wrong = (text: string) => new IronicError(400, `Schema error for ${what}: ${text}`);
+  if (!isObject(body)) {
+    throw wrong(`${pythonRepr(body)} is not of type 'object'`);
+  }
+  const missing = REQUIRED.find((name) => body[name] === undefined);
+  if (missing !== undefined) {
+    throw wrong(`'${missing}' is a required property`);
+  }
+  const unknown = Object.keys(body).filter((name) => !Object.hasOwn(TYPES, name));
+  if (unknown.length > 0) {
+    throw wrong(additionalProperties(unknown));
+  }
+  for (const [name, types] of Object.entries(TYPES)) {
+    const value = body[name];
+    if (value !== undefined && !types.includes(typeOf(value))) {
+      throw wrong(`${pythonRepr(value)} is not of type ${types.map((type) => `'${type}'`).join(", ")}`);
+    }
+    if (name === "physical_network" && typeof value === "string" && value.length > MAX_PHYSICAL_NETWORK) {
+      throw wrong(`${pythonRepr(value)} is too long`);
+    }
+  }
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}

@@ -1,0 +1,188 @@
+import type { Json } from "../../http/json.js";
+import { isUuidLike } from "../../placement/json/uuid.js";
+import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
+import type { IronicNode } from "../node.js";
+import type { IronicPort } from "../port-store.js";
+import { onlyArguments, uuidArgument } from "./arguments.js";
+import type { Answer, IronicCall, IronicRoute } from "./call.js";
+import { applyPatch, readPatch } from "./json-patch.js";
+import { fieldsArgument, listPorts, notPermitted } from "./list-ports.js";
+import { isSmartNicLink } from "./local-link.js";
+import type { ApiParts } from "./node-routes.js";
+import { PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
+import { checkPortVersion, portView } from "./port-view.js";
+
+/** Network ports of nodes: of all, and of one. */
+export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
+  const { ports, conductor } = parts;
+  return [
+    { method: "GET", path: "/ports", answer: (call) => listPorts(parts, call, false) },
+    { method: "GET", path: "/ports/detail", answer: (call) => listPorts(parts, call, true) },
+    { method: "POST", path: "/ports", answer: (call) => createPort(parts, call) },
+    {
+      method: "DELETE",
+      path: "/ports",
+      answer: () => {
+        throw new IronicError(400, "Missing mandatory parameter: port_uuid");
+      },
+    },
+    {
+      method: "GET",
+      path: "/ports/:port",
+      answer: (call) => {
+        onlyArguments(call.query, ["fields"]);
+        const uuid = uuidArgument("port_uuid", call.params.port);
+        const port = ports.get(uuid);
+        return { body: portView(call, port, fieldsArgument(call)) };
+      },
+    },
+    { method: "PATCH", path: "/ports/:port", answer: (call) => updatePort(parts, call) },
+    {
+      method: "DELETE",
+      path: "/ports/:port",
+      answer: async (call) => {
+        await conductor.destroyPort(uuidArgument("port_uuid", call.params.port));
+        return { status: 204 };
+      },
+    },
+    { method: "GET", path: "/nodes/:node/ports", answer: (call) => listPorts(parts, call, false) },
+    { method: "GET", path: "/nodes/:node/ports/detail", answer: (call) => listPorts(parts, call, true) },
+    // One port has no path below its node, and none is made there.
+    {
+      method: "POST",
+      path: "/nodes/:node/ports",
+      answer: (call) => {
+        readPortBody(call.body, "port");
+        return notPermitted();
+      },
+    },
+    ...(["GET", "PATCH", "DELETE"] as const).map((method) => ({
+      method,
+      path: "/nodes/:node/ports/:port",
+      answer: notPermitted,
+    })),
+  ];
+}
+
+async function createPort(parts: ApiParts, call: IronicCall): Promise<Answer> {
+  const { conductor, random } = parts;
+  const {
+    portgroup_uuid: portgroup,
+    node_uuid: nodeUuid,
+    uuid = random.uuid(),
+    ...given
+  } = readPortBody(call.body, "port");
+  const node = existingNode(parts, nodeUuid);
+  checkPortVersion(Object.keys(call.body as object), call.minor);
+  checkNetworkType(given, call.minor);
+  refusePortgroup(portgroup);
+  // Ironic does not check a connection that is null.
+  const { local_link_connection: link } = call.body as { readonly local_link_connection?: Json };
+  if (given.is_smartnic === true && link != null && !isSmartNicLink(given.local_link_connection ?? {})) {
+    throw new IronicError(400, "Smart NIC port must have port_id and hostname in local_link_connection");
+  }
+  refuseEmptyNetwork(given.physical_network);
+  refuseNullPxe(given.pxe_enabled);
+  const port = await conductor.createPort(node.uuid, { ...given, uuid });
+  return { status: 201, location: `${call.root}/v1/ports/${uuid}`, body: portView(call, port) };
+}
+
+async function updatePort(parts: ApiParts, call: IronicCall): Promise<Answer> {
+  const { nodes, ports, conductor } = parts;
+  const uuid = uuidArgument("port_uuid", call.params.port);
+  const patch = readPatch(call.body);
+  for (const { path } of patch) {
+    if (!PATCHABLE_PORT_FIELDS.includes(path.split("/")[1] ?? "")) {
+      const fields = PATCHABLE_PORT_FIELDS.join(", ");
+      throw new IronicError(400, `Cannot patch ${path}. Only the following can be updated: ${fields}`);
+    }
+  }
+  const changed = patch.filter(({ op, path }) => op === "remove" || path.split("/").length === 2);
+  checkPortVersion(
+    changed.map(({ path }) => path.split("/")[1] ?? ""),
+    call.minor,
+  );
+  if (call.minor < 64 && patch.some(({ path }) => path === "/local_link_connection/network_type")) {
+    throw notAcceptable();
+  }
+  const before = ports.get(uuid);
+  const document = applyPatch(documentOf(before), patch);
+  if (typeof document.portgroup_uuid === "string") {
+    refusePortgroup(document.portgroup_uuid);
+  }
+  if (document.node_uuid !== undefined && document.node_uuid !== before.node_uuid) {
+    const wanted = document.node_uuid;
+    if (typeof wanted !== "string" || !isUuidLike(wanted)) {
+      throw new IronicError(400, `Expected a UUID or int but received ${wanted}.`);
+    }
+    existingNode(parts, wanted);
+  }
+  const after = readPortBody(document, "patch");
+  const { provision_state: state, uuid: node } = nodes.get(after.node_uuid);
+  if (state === "inspecting" && call.minor >= 39) {
+    throw new IronicError(409, `Cannot update port "${uuid}" on "${node}" while it is in state "${state}".`);
+  }
+  if (patch.some(({ path }) => path.startsWith("/physical_network"))) {
+    refuseEmptyNetwork(after.physical_network);
+  }
+  refuseNullPxe(document.pxe_enabled ?? null);
+  return { body: portView(call, await conductor.updatePort(uuid, changesOf(before, after))) };
+}
+
+/** The port as a document to patch. */
+function documentOf({ uuid, address, extra, local_link_connection, node_uuid, ...port }: IronicPort) {
+  const { physical_network, pxe_enabled, is_smartnic } = port;
+  const link = { ...local_link_connection };
+  return {
+    ...{ uuid, address, extra: { ...extra }, local_link_connection: link, node_uuid, portgroup_uuid: null },
+    ...{ physical_network, pxe_enabled, is_smartnic },
+  };
+}
+
+/** Attributes that a patch removed have their empty values. */
+function changesOf(before: IronicPort, { uuid: _uuid, portgroup_uuid: _none, ...after }: PortBody) {
+  const complete = { extra: {}, local_link_connection: {}, physical_network: null, is_smartnic: null, ...after };
+  const entries = Object.entries(complete).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof IronicPort]),
+  );
+  return Object.fromEntries(entries);
+}
+
+/** @throws {IronicError} 400 */
+function existingNode({ nodes }: ApiParts, uuid: string): IronicNode {
+  const node = nodes.find(uuid);
+  if (!node) {
+    throw new IronicError(400, nodeNotFound(uuid).message);
+  }
+  return node;
+}
+
+function checkNetworkType(
+  { local_link_connection: link }: Pick<PortBody, "local_link_connection">,
+  minor: number,
+): void {
+  if (minor < 64 && link !== undefined && Object.hasOwn(link, "network_type")) {
+    throw notAcceptable();
+  }
+}
+
+/** There are no port groups. @throws {IronicError} 400 */
+function refusePortgroup(uuid: string | null | undefined): void {
+  if (uuid != null) {
+    throw new IronicError(400, `Portgroup ${uuid} could not be found.`);
+  }
+}
+
+/** @throws {IronicError} 400 */
+function refuseEmptyNetwork(name: string | null | undefined): void {
+  if (name === "") {
+    throw new IronicError(400, "A non-empty value is required when setting physical_network");
+  }
+}
+
+/** @throws {IronicError} 500, as in Ironic */
+function refuseNullPxe(value: unknown): void {
+  if (value === null) {
+    throw new IronicError(500, "Field `pxe_enabled' cannot be None");
+  }
+}
