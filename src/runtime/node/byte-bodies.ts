@@ -6,13 +6,21 @@ import type { Bytes } from "../transfers.js";
 /** What it is to a stream when the other end has closed it. */
 const LEFT = "ERR_STREAM_PREMATURE_CLOSE";
 
-/** Breaks a request off in which nothing has come or gone for so many milliseconds, until it is answered. */
+/** Breaks off a request in which no byte has moved for so many milliseconds, until its response is sent. */
 export function endWhenIdle(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
   const { socket } = request;
-  socket.setTimeout(milliseconds, () => {
-    request.destroy(new Error(`nothing has come for ${milliseconds} ms`));
-  });
-  response.once("close", () => socket.setTimeout(0));
+  const breakOff = () => request.destroy(new Error(`nothing has come for ${milliseconds} ms`));
+  let isWatching = true;
+  const stop = () => {
+    if (isWatching) {
+      isWatching = false;
+      socket.setTimeout(0, breakOff);
+    }
+  };
+  socket.setTimeout(milliseconds, breakOff);
+  // The connection may stay open. Node sets the timeout of an idle one when the response has finished: the timeout ends before that.
+  response.prependOnceListener("finish", stop);
+  response.once("close", stop);
 }
 
 /**

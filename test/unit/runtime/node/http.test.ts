@@ -1,11 +1,14 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { Agent, request as httpRequest } from "node:http";
+import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { openstackError } from "../../../../src/cluster/http/openstack-error.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { AddressInUse, type Listener, type ListenOptions } from "../../../../src/runtime/server.js";
-import type { ServiceRequest } from "../../../../src/runtime/service.js";
+import { BYTES, type ServiceRequest } from "../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const { logger } = createVirtualRuntime();
@@ -78,6 +81,55 @@ describe("requests", () => {
     );
     expect(answers.match(/^connection: .*$/gim)).toEqual(["Connection: keep-alive", "Connection: close"]);
     expect(answers).toMatch(/\/1HTTP\/1\.1 200 OK\r\n[\s\S]*\/2$/);
+  });
+
+  it("leave no listener and no timeout of theirs on a connection that stays open", async () => {
+    const { url } = await listen({
+      services: {
+        "": async ({ bytes }) => {
+          for await (const _ of bytes ?? []) {
+            // The body is read to its end.
+          }
+          return { status: 200, headers: {}, body: "read" };
+        },
+        "/pieces": () => ({ status: 200, headers: {}, body: "", pieces: ["in ", "pieces"] }),
+        "/bytes": () => ({ status: 200, headers: {}, body: "", bytes: Readable.from([Buffer.from("bytes")]) }),
+      },
+    });
+    const sockets = new Set<Socket>();
+    const onRequest = (message: unknown) => sockets.add((message as { readonly socket: Socket }).socket);
+    subscribe("http.server.request.start", onRequest);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const send = async (method: string, path: string, type?: string) => {
+      const headers = type === undefined ? {} : { "content-type": type };
+      const sent = httpRequest(url + path, { method, agent, headers }).end(type === undefined ? undefined : "body");
+      const [response] = await once(sent, "response");
+      response.resume();
+      await once(response, "close");
+    };
+    const sendEachKind = async () => {
+      await send("PUT", "/", BYTES);
+      await send("PUT", "/", "application/json");
+      await send("GET", "/pieces");
+      await send("GET", "/bytes");
+      await send("GET", "/");
+    };
+    const state = () =>
+      [...sockets].map((socket) => ({
+        timeout: socket.timeout,
+        listeners: socket.eventNames().map((name) => [name, socket.listenerCount(name)]),
+      }));
+    await send("GET", "/");
+    const first = state();
+    expect(first).toHaveLength(1);
+    for (let round = 0; round < 12; round += 1) {
+      await sendEachKind();
+    }
+    expect(state()).toEqual(first);
+    await send("PUT", "/", BYTES);
+    expect(state()).toEqual(first);
+    unsubscribe("http.server.request.start", onRequest);
+    agent.destroy();
   });
 
   it("answered in pieces are written no faster than the client takes them, and no more once it is gone", async () => {
