@@ -8,7 +8,7 @@ import { serve } from "../http/serve.js";
 import { Turns } from "../turns.js";
 import { type Answer, Call, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { Fault, notFound } from "./api/fault.js";
+import { badRequest, Fault, notFound } from "./api/fault.js";
 import { storeFault } from "./api/store-fault.js";
 import { SchemaValidator } from "./api/validate.js";
 import { type ApiVersion, MAX_MICROVERSION, MIN_MICROVERSION, versionDocument, versionList } from "./api/versions.js";
@@ -29,6 +29,8 @@ interface Caller {
   readonly version: number;
   readonly credentials: Credentials;
   readonly legacy: boolean;
+  /** The project that the path names, if the token is of another one. */
+  readonly foreignProject?: string | undefined;
 }
 
 /** Nova's API; mount it at `/compute`. */
@@ -41,7 +43,12 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
     headers: (requestId) => ({ "x-openstack-request-id": requestId, "x-compute-request-id": requestId }),
     admit: (request) => admit(deps, request),
     unrouted,
-    answer: (route, routed, { version, credentials, legacy }) => {
+    answer: (route, routed, { version, credentials, legacy, foreignProject }) => {
+      if (foreignProject !== undefined) {
+        throw badRequest(
+          `Malformed request URL: URL's project_id '${foreignProject}' doesn't match Context's project_id '${credentials.projectId}'`,
+        );
+      }
       if (version < (route.from ?? 0) || version > (route.until ?? MAX_MICROVERSION)) {
         throw notFound();
       }
@@ -72,7 +79,7 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
 }
 
 function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
-  const [api, path] = splitVersion(request.path);
+  const [api, path] = splitVersion(request.path.replaceAll(REPEATED_SLASHES, "/"));
   const discovery = path === "" && request.method === "GET";
   if (api === undefined) {
     return { answer: discovery ? json(200, versionList(request.baseUrl)) : unrouted() };
@@ -90,11 +97,14 @@ function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { r
   if (discovery || !credentials) {
     return { answer: withHeaders(json(200, versionDocument(request.baseUrl, api)), headers) };
   }
-  if (path.endsWith("/") || path.includes("//")) {
+  if (path.endsWith("/")) {
     return { answer: withHeaders(unrouted(), headers) };
   }
-  return { path: withoutProject(path, credentials.projectId), headers, version: agreed.minor, credentials, legacy };
+  return { ...splitProject(path, credentials.projectId), headers, version: agreed.minor, credentials, legacy };
 }
+
+/** Nova's URL map makes one slash of several before it looks for a route. */
+const REPEATED_SLASHES = /\/{2,}/g;
 
 /** `/v2.1/servers` → v2.1 and `/servers`. */
 function splitVersion(path: string): [ApiVersion | undefined, string] {
@@ -106,9 +116,16 @@ function splitVersion(path: string): [ApiVersion | undefined, string] {
   return [match[1] === "v2.1" ? "v2.1" : "v2.0", rest === "" ? "" : `/${rest}`];
 }
 
+/** A project's id in a path. No resource of the API has such a name. */
+const PROJECT = /^\/([0-9a-f-]+)(?=\/)/;
+
 /** Clients with an old catalog put the project's id after the version. */
-function withoutProject(path: string, projectId: string | null): string {
-  return projectId !== null && path.startsWith(`/${projectId}/`) ? path.slice(projectId.length + 1) : path;
+function splitProject(path: string, own: string | null): Pick<Caller, "path" | "foreignProject"> {
+  if (own !== null && path.startsWith(`/${own}/`)) {
+    return { path: path.slice(own.length + 1) };
+  }
+  const [prefix, foreignProject] = PROJECT.exec(path) ?? [];
+  return prefix === undefined ? { path } : { path: path.slice(prefix.length), foreignProject };
 }
 
 function versionHeaders(minor: number): Record<string, string> {
@@ -137,8 +154,8 @@ function textOf(deps: ComputeDeps, { body }: Answer): string | Promise<string> {
 }
 
 /**
- * What Nova's web framework answers for what isn't routed, and word for word: among it a path with other methods, and one with an
- * empty part, which isn't the list of what it would name one of.
+ * Creates the response of Nova's web framework to a path without a route, word for word. A path that has other methods gets it,
+ * and a path that ends with a slash.
  */
 function unrouted(): ServiceResponse {
   const message = "The resource could not be found.<br /><br />\n\n\n";

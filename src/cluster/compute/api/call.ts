@@ -36,7 +36,7 @@ export class Call {
     this.params = options.params;
     this.query = options.query;
     this.legacy = options.legacy;
-    this.links = new Links(options.request.baseUrl, options.legacy ? "v2" : "v2.1");
+    this.links = new Links(options.request, options.legacy ? "v2" : "v2.1", options.credentials.projectId);
     this.#validator = options.validator;
   }
 

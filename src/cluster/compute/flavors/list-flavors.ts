@@ -64,7 +64,7 @@ export function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): Ans
   return {
     body: {
       flavors: found.map((flavor) => (detail ? flavorDetail : flavorBrief)(flavor, version, links)),
-      ...(more ? { flavors_links: links.next(path, query.entries, last.flavorid) } : {}),
+      ...(more ? { flavors_links: links.next(path, query, last.flavorid) } : {}),
     },
   };
 }

@@ -90,7 +90,7 @@ async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<Ans
   const path = detail ? "os-hypervisors/detail" : "os-hypervisors";
   const links =
     last && views.length === limit
-      ? { hypervisors_links: call.links.next(path, query.entries, version >= 53 ? last.uuid : String(last.id)) }
+      ? { hypervisors_links: call.links.next(path, query, version >= 53 ? last.uuid : String(last.id)) }
       : {};
   return { body: { hypervisors: views, ...links } };
 }

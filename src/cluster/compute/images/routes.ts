@@ -55,7 +55,7 @@ async function list(deps: ComputeDeps, call: Call, path: string, show: typeof im
     readonly images: readonly ImageDocument[];
   };
   const last = images.length === limit ? images.at(-1) : undefined;
-  const links = last === undefined ? {} : { images_links: call.links.next(path, call.query.entries, last.id) };
+  const links = last === undefined ? {} : { images_links: call.links.next(path, call.query, last.id) };
   const shown: readonly Json[] = images.map((image) => show(call, image));
   return { body: { images: shown, ...links } };
 }

@@ -42,7 +42,7 @@ function list({ store }: ComputeDeps, call: Call): Answer {
   return {
     body: {
       keypairs: found.map((pair) => ({ keypair: brief(pair, version) })),
-      ...(more ? { keypairs_links: links.next("os-keypairs", query.entries, last.name) } : {}),
+      ...(more ? { keypairs_links: links.next("os-keypairs", query, last.name) } : {}),
     },
   };
 }

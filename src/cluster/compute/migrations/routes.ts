@@ -63,7 +63,7 @@ async function listMigrations(deps: ComputeDeps, call: Call): Promise<Answer> {
   return {
     body: {
       migrations: found.map(view),
-      ...(more ? { migrations_links: links.next("os-migrations", query.entries, last.uuid) } : {}),
+      ...(more ? { migrations_links: links.next("os-migrations", query, last.uuid) } : {}),
     },
   };
 }

@@ -46,7 +46,7 @@ function listActions(deps: ComputeDeps, call: Call): Answer {
   return {
     body: {
       instanceActions: found.map(view),
-      ...(more ? { links: call.links.next(path, call.query.entries, last.requestId) } : {}),
+      ...(more ? { links: call.links.next(path, call.query, last.requestId) } : {}),
     },
   };
 }

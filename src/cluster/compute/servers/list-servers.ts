@@ -30,7 +30,7 @@ export async function listServers(deps: ComputeDeps, detail: boolean, call: Call
   const last = servers.at(-1);
   const more = last && servers.length === page.limit;
   return {
-    body: { servers, ...(more ? { servers_links: call.links.next(path, call.query.entries, String(last.id)) } : {}) },
+    body: { servers, ...(more ? { servers_links: call.links.next(path, call.query, String(last.id)) } : {}) },
   };
 }
 

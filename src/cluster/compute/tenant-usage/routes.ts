@@ -78,7 +78,7 @@ function read(
   const more = paged && last !== undefined && instances.length === limit;
   return {
     usages: usagesOf(instances, asked, { now, detailed }),
-    links: more ? call.links.next(path, call.query.entries, last.uuid) : undefined,
+    links: more ? call.links.next(path, call.query, last.uuid) : undefined,
   };
 }
 

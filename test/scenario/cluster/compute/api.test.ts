@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { COMPUTE_ROUTES } from "../../../../src/cluster/compute/compute-routes.js";
 import { property } from "../../../fixtures/property.js";
-import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS, ROOT } from "../../../unit/cluster/compute/api-world.js";
 
 let world: ApiWorld;
 
@@ -28,14 +28,92 @@ describe("version discovery", () => {
   });
 });
 
-describe("a path with an empty part", () => {
-  test.each(["/os-simple-tenant-usage/", "/servers/", "//servers", "/flavors/1/", "/servers//action"])(
-    "%s is not routed",
+describe("paths", () => {
+  test.each(["/os-simple-tenant-usage/", "/servers/", "/servers//", "/flavors/1/", "/servers//action"])(
+    "%s has no route: a slash at the end is not ignored, and several count as one",
     async (path) => {
       const reply = await world.ask({ url: `/compute/v2.1${path}` });
-      expect([reply.status, reply.json("title")]).toEqual([404, "Not Found"]);
+      expect(reply.status).toBe(404);
     },
   );
+
+  test.each(["//v2.1/servers", "/v2.1//servers", "/v2.1//servers///detail", "/v2.1/PROJECT//servers"])(
+    "%s is served: several slashes count as one",
+    async (path) => {
+      const reply = await world.ask({ url: `/compute${path.replace("PROJECT", world.projectId("admin"))}` });
+      expect([reply.status, reply.json("servers")]).toEqual([200, []]);
+    },
+  );
+
+  test("the project of another token is a malformed URL, as long as the rest has a route", async () => {
+    const other = world.projectId("demo");
+    const served = await world.ask({ url: `/compute/v2.1/${other}/servers` });
+    const message = `Malformed request URL: URL's project_id '${other}' doesn't match Context's project_id '${world.projectId("admin")}'`;
+    expect([served.status, served.message]).toEqual([400, message]);
+    expect((await world.ask({ url: `/compute/v2.1/${other}/none` })).status).toBe(404);
+  });
+});
+
+describe("links", () => {
+  type Linked = { readonly [name: string]: { readonly links?: readonly { readonly href: string }[] } };
+  const hrefs = (found: unknown) =>
+    JSON.stringify(found)
+      .match(/http:[^"]*/g)
+      ?.toSorted();
+
+  test.each(["v2.1", "v2"])("have the project where the request's URL has it (%s)", async (api) => {
+    const project = world.projectId("admin");
+    const { uuid } = world.server("devstack1");
+    const shown = await world.ask({ url: `/compute/${api}/${project}/servers/${uuid}` });
+    const root = `${ROOT}/compute`;
+    expect(hrefs(shown.json())).toEqual(
+      [
+        `${root}/${project}/flavors/1`,
+        `${root}/${project}/images/${CIRROS}`,
+        `${root}/${project}/servers/${uuid}`,
+        `${root}/${api}/${project}/servers/${uuid}`,
+      ].toSorted(),
+    );
+    const plain = await world.ask({ url: `/compute/${api}/servers/${uuid}` });
+    expect(hrefs(plain.json())).toEqual([
+      `${root}/flavors/1`,
+      `${root}/images/${CIRROS}`,
+      `${root}/servers/${uuid}`,
+      `${root}/${api}/servers/${uuid}`,
+    ]);
+    // The project may stand anywhere in the URL, as Nova looks for it.
+    const query = await world.ask({ url: `/compute/${api}/flavors?limit=1&project_id=${project}` });
+    expect(hrefs(query.json("flavors"))).toEqual(
+      [`${root}/${project}/flavors/1`, `${root}/${api}/${project}/flavors/1`].toSorted(),
+    );
+  });
+
+  test.each(["flavors", "flavors/detail", "images", "servers", "servers/detail", "os-hypervisors", "os-keypairs"])(
+    "to the next page of %s have the project, too",
+    async (path) => {
+      const project = world.projectId("admin");
+      world.server("devstack1");
+      await world.ask({ method: "POST", url: "/compute/v2.1/os-keypairs", body: { keypair: { name: "key" } } });
+      const url = `/compute/v2.1/${project}/${path}?limit=1`;
+      const reply = await world.ask({ url, version: path === "images" ? 35 : 53 });
+      const links = Object.entries(reply.json() as Linked).find(([name]) => name.endsWith("_links"))?.[1];
+      expect(hrefs(links)).toEqual([expect.stringContaining(`${ROOT}${url}&marker=`)]);
+    },
+  );
+
+  test("to the next page have their parameters in order, the marker last, and one value of a repeated parameter", async () => {
+    const { uuid } = world.server("devstack1", { vmState: "error" });
+    world.server("devstack1");
+    const next = async (query: string) => {
+      const reply = await world.ask({ url: `/compute/v2.1/servers?${query}` });
+      return String(reply.json("servers_links", 0, "href")).split("?")[1];
+    };
+    const last = (await next("limit=1"))?.split("marker=")[1];
+    expect(await next("status=error&limit=1&status=active")).toBe(`limit=1&status=error&marker=${last}`);
+    expect(await next(`status=error&marker=${last}&limit=1`)).toBe(`limit=1&marker=${uuid}&status=error`);
+    const flavors = await world.ask({ url: "/compute/v2.1/flavors?q=~*a%20b&limit=1" });
+    expect(flavors.json("flavors_links", 0, "href")).toBe(`${ROOT}/compute/v2.1/flavors?limit=1&q=~%2Aa+b&marker=1`);
+  });
 });
 
 describe("microversions", () => {

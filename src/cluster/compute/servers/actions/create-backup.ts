@@ -75,6 +75,6 @@ export const createBackup: ServerAction = {
     askForSnapshot(deps, call, instance, { host, imageId, action: "createBackup" });
     return call.version >= 45
       ? { status: 202, body: { image_id: imageId } }
-      : { status: 202, headers: { location: call.links.self(`images/${imageId}`) } };
+      : { status: 202, headers: { location: call.links.unscoped(`images/${imageId}`) } };
   },
 };

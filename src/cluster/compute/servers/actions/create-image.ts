@@ -50,7 +50,7 @@ export const createImage: ServerAction = {
     const host = requireHost(instance);
     const imageId = deps.images.addSnapshot(instance, name, metadata);
     askForSnapshot(deps, call, instance, { host, imageId, action: "createImage" });
-    const root = call.links.self("").replace(/\/compute\/.*$/, "");
+    const root = call.links.unscoped("").replace(/\/compute\/.*$/, "");
     return call.version >= 45
       ? { status: 202, body: { image_id: imageId } }
       : { status: 202, headers: { location: `${root}/image/v2/images/${imageId}` } };
