@@ -71,16 +71,17 @@ export class Aggregates {
     });
   }
 
-  /** The keys of `metadata` are added or changed, those with null removed. @throws AggregateNotFound, AggregateNameExists */
+  /**
+   * Adds or changes the keys of `metadata`, and removes those with null. Of these and the hosts no change counts as one of the
+   * aggregate: they have tables of their own.
+   * @throws AggregateNotFound, AggregateNameExists
+   */
   update(id: number, { name, metadata = {} }: AggregateChanges): Aggregate {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
       const { hosts } = this.#existing(id);
-      const updatedAt = clock.now();
-      if (name === undefined) {
-        this.#table.update(id, { updatedAt });
-      } else {
-        this.#named(name, () => this.#table.update(id, { name, updatedAt }));
+      if (name !== undefined) {
+        this.#named(name, () => this.#table.update(id, { name, updatedAt: clock.now() }));
       }
       this.#writeMetadata(id, metadata);
       return this.#changed(id, hosts);
@@ -89,35 +90,33 @@ export class Aggregates {
 
   /** @throws AggregateNotFound, AggregateHostExists */
   addHost(id: number, host: string): Aggregate {
-    const { sql, clock } = this.#context;
+    const { sql } = this.#context;
     anyText(host, "host");
     return sql.transaction(() => {
       if (this.#existing(id).hosts.includes(host)) {
         throw new AggregateHostExists(`Aggregate ${id} already has host ${host}.`, { id, host });
       }
       sql.execute("INSERT INTO aggregate_hosts (aggregate_id, host) VALUES (?, ?)", id, host);
-      this.#table.update(id, { updatedAt: clock.now() });
       return this.#changed(id, [host]);
     });
   }
 
   /** @throws AggregateNotFound, AggregateHostNotFound */
   removeHost(id: number, host: string): Aggregate {
-    const { sql, clock } = this.#context;
+    const { sql } = this.#context;
     return sql.transaction(() => {
       this.#existing(id);
       const { changes } = sql.run("DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND host = ?", id, host);
       if (changes === 0) {
         throw new AggregateHostNotFound(`Aggregate ${id} has no host ${host}.`, { id, host });
       }
-      this.#table.update(id, { updatedAt: clock.now() });
       return this.#changed(id, [host]);
     });
   }
 
   /** Many at once, each list once: hosts need not be there yet. @throws AggregateNotFound */
   changeHosts(id: number, { joined, left }: { readonly joined: readonly string[]; readonly left: readonly string[] }) {
-    const { sql, clock } = this.#context;
+    const { sql } = this.#context;
     sql.transaction(() => {
       const gone = "host IN (SELECT value FROM json_each(?))";
       sql.execute(`DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND ${gone}`, id, JSON.stringify(left));
@@ -126,7 +125,6 @@ export class Aggregates {
       }
       const added = "SELECT ?, value FROM json_each(?)";
       sql.execute(`INSERT INTO aggregate_hosts (aggregate_id, host) ${added}`, id, JSON.stringify(joined));
-      this.#table.update(id, { updatedAt: clock.now() });
       this.#changed(id, [...left, ...joined]);
     });
   }

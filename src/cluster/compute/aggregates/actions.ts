@@ -68,6 +68,7 @@ async function removeHost(deps: ComputeDeps, call: Call): Promise<Aggregate> {
   }
 }
 
+/** As Nova does, the response has the time of the change as `updated_at`, which is not stored. */
 function setMetadata(deps: ComputeDeps, call: Call): Aggregate {
   const { metadata } = call.body(SET_METADATA).set_metadata;
   requireAdmin(call, `${POLICY}set_metadata`);
@@ -77,7 +78,7 @@ function setMetadata(deps: ComputeDeps, call: Call): Aggregate {
     if (refusal) {
       throw badRequest(`Cannot update metadata of aggregate ${aggregate.id}. Reason: ${refusal}.`);
     }
-    return deps.store.aggregates.update(aggregate.id, { metadata });
+    return { ...deps.store.aggregates.update(aggregate.id, { metadata }), updatedAt: deps.clock.now() };
   });
 }
 

@@ -70,7 +70,9 @@ function update(deps: ComputeDeps, call: Call): Answer {
       throw badRequest(`Cannot update aggregate ${aggregate.id}. Reason: ${refusal}.`);
     }
     const named = name === undefined ? {} : { name: name.trim() };
-    return deps.store.aggregates.update(aggregate.id, { ...named, metadata });
+    const updated = deps.store.aggregates.update(aggregate.id, { ...named, metadata });
+    // As Nova does: the response has the time of a change of the metadata, which is not stored.
+    return Object.keys(metadata).length > 0 ? { ...updated, updatedAt: deps.clock.now() } : updated;
   });
   return { body: { aggregate: aggregateView(changed, call.version) } };
 }

@@ -7,7 +7,13 @@ const UUID = /^(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\
 /** What Nova takes for a UUID, with or without hyphens. */
 export const isUuidLike = (text: string): boolean => UUID.test(text);
 
-const PRINTABLE = /^(?![\s])[^\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]*(?<!\s)$/u;
+/**
+ * Characters of names and descriptions, as a part of a regular expression: no controls, no format characters, none without a
+ * meaning, and none beyond the first 65,535, at which Nova's table ends.
+ */
+export const PRINTABLE_CHARACTER = String.raw`[^\p{C}\p{Zl}\p{Zp}\u{ffff}-\u{10ffff}]`;
+
+const PRINTABLE = new RegExp(String.raw`^(?!\s)${PRINTABLE_CHARACTER}*(?<!\s)$`, "u");
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -24,6 +30,11 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   ipv6: (text) => /^[0-9a-f:.]{2,45}$/i.test(text) && text.includes(":"),
 };
 
-/** What Nova says of a text that hasn't the format `name`. */
-export const INVALID_NAME =
-  "An invalid 'name' value was provided. The name must be: printable characters. Can not start or end with whitespace.";
+const invalidName = (rule: string): string => `An invalid 'name' value was provided. The name must be: ${rule}`;
+
+/** Nova's messages about texts that do not have these formats. */
+export const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
+  name: invalidName("printable characters. Can not start or end with whitespace."),
+  name_with_spaces: invalidName("printable characters with at least one non space character"),
+  az_name: invalidName("printable characters except :.Can not start or end with whitespace."),
+};

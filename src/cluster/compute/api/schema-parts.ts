@@ -1,4 +1,5 @@
 import type { AnySchemaObject } from "ajv";
+import { PRINTABLE_CHARACTER } from "./formats.js";
 
 const strings = (...values: string[]): AnySchemaObject => ({ type: "string", enum: values });
 
@@ -11,7 +12,7 @@ export const DESCRIPTION = {
   type: ["string", "null"],
   minLength: 0,
   maxLength: 255,
-  pattern: String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$`,
+  pattern: `^${PRINTABLE_CHARACTER}*$`,
 };
 export const POSITIVE_INTEGER = { type: ["integer", "string"], pattern: "^0*[1-9][0-9]*$", minimum: 1, minLength: 1 };
 export const NON_NEGATIVE_INTEGER = { type: ["integer", "string"], pattern: "^[0-9]*$", minimum: 0, minLength: 1 };

@@ -3,7 +3,7 @@ import type { Query } from "../../http/query.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-words.js";
 import { pythonStr } from "../../python/plain-repr.js";
 import { Fault } from "./fault.js";
-import { FORMATS, INVALID_NAME } from "./formats.js";
+import { FORMAT_MESSAGES, FORMATS } from "./formats.js";
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -93,8 +93,9 @@ function describe(errors: readonly ErrorObject[], value: unknown, what: Input): 
     return "Malformed request body";
   }
   const path = instancePathOf(best);
-  if (best.keyword === "format" && best.params.format === "name") {
-    return INVALID_NAME;
+  const formatMessage = best.keyword === "format" ? FORMAT_MESSAGES[String(best.params.format)] : undefined;
+  if (formatMessage !== undefined) {
+    return formatMessage;
   }
   const message = schemaWords(best, errors);
   const field = what === "field/attribute" ? path.at(-1) : path[0];

@@ -17,7 +17,7 @@ function body(action: string): Schema {
     properties: {
       [action]: {
         type: "object",
-        properties: { tenant: { type: "string", pattern: "^[a-zA-Z0-9-]*$", minLength: 1, maxLength: 255 } },
+        properties: { tenant: { type: "string", minLength: 1, maxLength: 255 } },
         required: ["tenant"],
         additionalProperties: false,
       },
@@ -62,8 +62,10 @@ function changeAccess(deps: ComputeDeps, call: Call): Answer {
 function addAccess(deps: ComputeDeps, call: Call): Answer {
   const { tenant } = call.body(ADD).addTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:add_tenant_access");
+  if (!deps.projectExists(tenant)) {
+    throw badRequest(`Project ID ${tenant} is not a valid project.`);
+  }
   const flavor = findFlavor(deps, call);
-  requireProject(deps, tenant);
   if (call.version >= 7 && flavor.isPublic) {
     throw conflict("Can not add access to a public flavor.");
   }
@@ -75,15 +77,9 @@ function removeAccess(deps: ComputeDeps, call: Call): Answer {
   const { tenant } = call.body(REMOVE).removeTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:remove_tenant_access");
   const flavor = findFlavor(deps, call);
-  requireProject(deps, tenant);
+  // The project may be deleted by now: its access goes all the same.
   deps.store.flavors.removeProject(flavor.flavorid, tenant);
   return { body: accessList(deps, flavor) };
-}
-
-function requireProject({ projectExists }: ComputeDeps, id: string): void {
-  if (!projectExists(id)) {
-    throw badRequest(`Project ID ${id} is not a valid project.`);
-  }
 }
 
 function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {

@@ -171,8 +171,8 @@ export class ServerView {
     return this.#service(instance.host)?.availabilityZone ?? instance.availabilityZone ?? "";
   }
 
-  #hostStatus({ host }: Instance): string {
-    const service = host === null ? null : this.#service(host);
+  #hostStatus({ host, deletedAt }: Instance): string {
+    const service = host === null || deletedAt !== null ? null : this.#service(host);
     if (!service) {
       return "";
     }

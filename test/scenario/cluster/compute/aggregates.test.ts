@@ -46,8 +46,24 @@ describe("os-aggregates", () => {
     expect([added.status, added.json("aggregate", "hosts")]).toEqual([200, ["devstack1"]]);
     expect((await removeHost(id, "devstack1")).json("aggregate", "hosts")).toEqual([]);
     const uuid = world.store.aggregates.get(id)?.uuid;
+    expect(added.json("aggregate", "updated_at")).toBeNull();
     expect(world.mirrored).toEqual([`+ ${uuid} devstack1`, `- ${uuid} devstack1`]);
-    expect(await show(id)).toMatchObject({ hosts: [] });
+    expect(await show(id)).toMatchObject({ hosts: [], updated_at: null });
+  });
+
+  test("updated_at is stored of a new name; of new metadata it is in the response alone", async () => {
+    const { world, post, create, show } = await open();
+    const id = await create("rack1");
+    const put = (aggregate: unknown) =>
+      world.ask({ method: "PUT", url: `/compute/v2.1/os-aggregates/${id}`, body: { aggregate } });
+    const time = expect.stringMatching(/\.\d{6}$/);
+    const set = await post(`/${id}/action`, { set_metadata: { metadata: { ssd: "true" } } });
+    expect(set.json("aggregate", "updated_at")).toEqual(time);
+    expect(await show(id)).toMatchObject({ metadata: { ssd: "true" }, updated_at: null });
+    expect((await put({ availability_zone: "az1" })).json("aggregate", "updated_at")).toEqual(time);
+    expect(await show(id)).toMatchObject({ availability_zone: "az1", updated_at: null });
+    expect((await put({ name: "rack2" })).json("aggregate", "updated_at")).toEqual(time);
+    expect(await show(id)).toMatchObject({ name: "rack2", updated_at: time });
   });
 
   test("5.9 add: a mirror that fails is no failure; remove: it stops, and the host stays", async () => {

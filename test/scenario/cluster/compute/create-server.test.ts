@@ -138,6 +138,22 @@ describe("create", () => {
       "Invalid input for field/attribute networks. Value: some. 'some' is not valid under any of the given schemas",
     ],
     ["name", { name: " x" }, 37, 400, "An invalid 'name' value was provided. The name must be: printable characters."],
+    [
+      "a format character",
+      { name: "a\u{604}b" },
+      37,
+      400,
+      "An invalid 'name' value was provided. The name must be: printable",
+    ],
+    ["an emoji", { name: "a\u{1f600}b" }, 37, 400, "An invalid 'name' value was provided. The name must be: printable"],
+    [
+      "a description's tab",
+      { description: "a\tb" },
+      37,
+      400,
+      "Invalid input for field/attribute description. Value: a\tb.",
+    ],
+    ["a description's format character", { description: "\u{200d}" }, 37, 400, "Invalid input for field/attribute"],
     ["name type", { name: 5 }, 37, 400, "Invalid input for field/attribute name. Value: 5. 5 is not of type 'string'"],
     ["long name", { name: "x".repeat(256) }, 37, 400, "is too long"],
     [

@@ -78,6 +78,21 @@ test("what is refused", async () => {
   expect((await change({ other: {} })).status).toBe(400);
 });
 
+test("a deleted project can be taken off the list, although it cannot be put on it", async () => {
+  world.store.flavors.addProject("9", "deleted-project");
+  const remove = { removeTenantAccess: { tenant: "deleted-project" } };
+  expect((await change(remove)).json("flavor_access")).toEqual([]);
+  expect((await change(remove)).message).toBe("Flavor access not found for 9 / deleted-project combination.");
+});
+
+test("a project's id may have any characters, and is looked up before the flavor", async () => {
+  for (const tenant of ["a b", "fake_tenant", "x".repeat(255)]) {
+    const reply = await change({ addTenantAccess: { tenant } }, { flavor: "none" });
+    expect([reply.status, reply.message]).toEqual([400, `Project ID ${tenant} is not a valid project.`]);
+  }
+  expect((await allow("x".repeat(256))).message).toMatch(/is too long$/);
+});
+
 test("access goes with the flavor", async () => {
   await allow(demo);
   world.store.flavors.destroy("9");

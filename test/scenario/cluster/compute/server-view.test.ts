@@ -102,6 +102,13 @@ describe("what a microversion adds to a server", () => {
     expect((await world.ask({ url, version: 16 })).json("server", "host_status")).toBe(status);
   });
 
+  test("host_status of a deleted server is empty, although its host is up", async () => {
+    const { uuid } = world.server("devstack1");
+    world.store.instances.destroy(uuid);
+    const listed = await world.ask({ url: "/compute/v2.1/servers/detail?deleted=true&all_tenants=1", version: 16 });
+    expect(listed.json("servers")).toMatchObject([{ id: uuid, host_status: "" }]);
+  });
+
   test("host_status of a service that is silent", async () => {
     const { uuid } = world.server("devstack1");
     await world.world.advance(61_000);
