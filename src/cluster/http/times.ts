@@ -1,21 +1,39 @@
-/** `2026-11-21T12:23:32.000000`: how Nova's and Keystone's views write most times. */
-export const isoMicroseconds = (milliseconds: number): string => `${iso(milliseconds).slice(0, 23)}000`;
+/** Formats a time as most views of Nova and Keystone do: `2026-11-21T12:23:32.000000`. A millisecond may have a fraction. */
+export function isoMicroseconds(milliseconds: number): string {
+  const microseconds = Math.round(milliseconds * 1000);
+  const rest = String(microseconds % 1000).padStart(3, "0");
+  return `${iso(Math.floor(microseconds / 1000)).slice(0, 23)}${rest}`;
+}
 
-/** `2026-11-21T12:23:32Z`. */
-export const isoSeconds = (milliseconds: number): string => `${iso(milliseconds).slice(0, 19)}Z`;
+/** Formats a time without the fraction of its second: `2026-11-21T12:23:32Z`. */
+export const isoSeconds = (milliseconds: number): string => `${iso(toSeconds(milliseconds)).slice(0, 19)}Z`;
 
-/** Milliseconds since the epoch of an ISO 8601 time (UTC when it names no zone); undefined when it is none. */
+/** The time that {@link isoSeconds} shows of a stored one: clients compare with this. */
+export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
+
+/** Returns the first stored time that {@link isoSeconds} does not show as earlier than a client's. */
+export const firstSince = (milliseconds: number): number => Math.ceil(milliseconds / 1000) * 1000;
+
+/** Returns the last stored time that {@link isoSeconds} does not show as later than a client's. */
+export const lastBefore = (milliseconds: number): number => toSeconds(milliseconds) + 999;
+
+/**
+ * Returns the milliseconds since the epoch of an ISO 8601 time, which is UTC if it names no zone, with microseconds as their
+ * fraction. Undefined for any other text.
+ */
 export function parseIsoTime(text: string): number | undefined {
-  const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i.exec(
-    text.trim(),
-  );
+  const match =
+    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,](\d+))?)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i.exec(
+      text.trim(),
+    );
   if (!match) {
     return undefined;
   }
-  const [, day = "", time = "00:00", zone = "Z"] = match;
+  const [, day = "", time = "00:00", fraction = "", zone = "Z"] = match;
   const offset = /^[+-]\d{2}$/.test(zone) ? `${zone}:00` : zone.replace(/^([+-]\d{2})(\d{2})$/, "$1:$2").toUpperCase();
-  const parsed = Date.parse(`${day}T${time.replace(",", ".")}${offset}`);
-  return Number.isNaN(parsed) ? undefined : parsed;
+  const parsed = Date.parse(`${day}T${time.replace(/[.,].*/, "")}${offset}`);
+  const microseconds = Number(fraction.slice(0, 6).padEnd(6, "0"));
+  return Number.isNaN(parsed) ? undefined : parsed + microseconds / 1000;
 }
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();

@@ -1,5 +1,5 @@
 import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
-import { parseIsoTime } from "../../http/times.js";
+import { firstSince, lastBefore, parseIsoTime, toSeconds } from "../../http/times.js";
 import { addressText } from "../../store/flat-subnet.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Store } from "../../store/store.js";
@@ -67,7 +67,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   hostname: ({ hostname }, value) => hostname === value,
   description: ({ displayDescription }, value) => displayDescription === value,
   display_description: ({ displayDescription }, value) => displayDescription === value,
-  created_at: ({ createdAt }, value) => createdAt === parseIsoTime(value),
+  created_at: ({ createdAt }, value) => toSeconds(createdAt) === parseIsoTime(value),
   launched_at: ({ launchedAt }, value) => launchedAt === parseIsoTime(value),
   terminated_at: ({ terminatedAt }, value) => terminatedAt === parseIsoTime(value),
 };
@@ -162,7 +162,10 @@ function readTimes(get: Get): Pick<InstanceQuery, "changesSince" | "changesBefor
   if (since !== undefined && before !== undefined && since > before) {
     throw badRequest("The value of changes-since must be less than or equal to changes-before.");
   }
-  return { ...present("changesSince", since), ...present("changesBefore", before) };
+  return {
+    ...present("changesSince", since === undefined ? undefined : firstSince(since)),
+    ...present("changesBefore", before === undefined ? undefined : lastBefore(before)),
+  };
 }
 
 function withDeleted(call: Call, query: InstanceQuery, get: Get): InstanceQuery {

@@ -152,16 +152,16 @@ function expiry(
     return { expires: null, expires_at: null };
   }
   const time = parseIsoTime(text);
+  const expires = Math.floor(time ?? 0);
   const assumed =
     "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.";
   if (time === undefined) {
     throw new IdentityError(400, `Timestamp not in expected format. ${assumed}`);
   }
-  if (time <= services.clock.now()) {
+  if (expires <= services.clock.now()) {
     throw new IdentityError(400, `The 'expires_at' must not be before now. ${assumed}`);
   }
-  const microseconds = /\.(\d{1,6})/.exec(text)?.[1] ?? "";
-  return { expires: time, expires_at: isoMicroseconds(time).slice(0, 20) + microseconds.padEnd(6, "0") };
+  return { expires, expires_at: isoMicroseconds(time) };
 }
 
 /** The user's rule of that id, one that says the same, or a new one. */

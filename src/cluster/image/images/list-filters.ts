@@ -1,5 +1,5 @@
 import type { Query } from "../../http/query.js";
-import { parseIsoTime } from "../../http/times.js";
+import { parseIsoTime, toSeconds } from "../../http/times.js";
 import { badRequest } from "../api/fault.js";
 import type { Image } from "../images.js";
 
@@ -116,7 +116,7 @@ function timeFilter(name: string, value: string, time: (image: Image) => number)
   if (!compare) {
     throw badRequest("Unable to filter on a unknown operator.");
   }
-  return (image) => compare(time(image), threshold);
+  return (image) => compare(toSeconds(time(image)), threshold);
 }
 
 function wantedTexts(value: string): ReadonlySet<string> {

@@ -146,6 +146,58 @@ describe("pages of servers", () => {
   });
 });
 
+describe("times that a client compares with are those that it is shown", () => {
+  const earlier = "2025-12-31T23:59:59Z";
+  const time = "2026-01-01T00:00:00Z";
+  const later = "2026-01-01T00:00:01Z";
+
+  beforeEach(async () => {
+    await world.world.advance(600);
+  });
+
+  test("changes-since and changes-before of servers include the time that the server shows", async () => {
+    const { uuid } = server("web1");
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
+    const updated = String(shown.json("server", "updated"));
+    expect(updated).toBe(time);
+    expect(await names(`?changes-before=${updated}`, 66)).toEqual(["web1"]);
+    expect(await names(`?changes-since=${updated}&changes-before=${updated}`, 66)).toEqual(["web1"]);
+    expect(await names("?changes-before=2026-01-01T00:00:00.3Z", 66)).toEqual(["web1"]);
+    expect(await names("?changes-since=2026-01-01T00:00:00.3Z", 66)).toEqual([]);
+    expect(await names(`?changes-before=${earlier}`, 66)).toEqual([]);
+    expect(await names(`?changes-since=${later}`, 66)).toEqual([]);
+  });
+
+  test("a server that is still to be built is compared in the same way", async () => {
+    const id = await ask("new");
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${id}` });
+    const updated = String(shown.json("server", "updated"));
+    expect(await names(`?changes-since=${updated}&changes-before=${updated}`, 66)).toEqual(["new"]);
+  });
+
+  test("created_at and launched_at of servers match what the server shows", async () => {
+    const { uuid } = server("web1", { launchedAt: world.runtime.clock.now() + 7 });
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
+    const created = String(shown.json("server", "created"));
+    const launched = String(shown.json("server", "OS-SRV-USG:launched_at"));
+    expect(await names(`?created_at=${created}`, 83)).toEqual(["web1"]);
+    expect(await names(`?launched_at=${launched}`, 83)).toEqual(["web1"]);
+    expect(await names(`?created_at=${later}`, 83)).toEqual([]);
+  });
+
+  test("instance actions show their times in full, and are compared in full", async () => {
+    const instance = server("web1");
+    await world.act(instance, { migrate: null });
+    const path = `/compute/v2.1/servers/${instance.uuid}/os-instance-actions`;
+    const listed = async (query: string) =>
+      (await world.ask({ url: `${path}?${query}`, version: 66 })).json("instanceActions") as { updated_at: string }[];
+    const updated = String((await listed(""))[0]?.updated_at);
+    expect(updated).toBe("2026-01-01T00:00:00.600000");
+    expect(await listed(`changes-since=${updated}&changes-before=${updated}`)).toHaveLength(1);
+    expect(await listed(`changes-before=${time}`)).toEqual([]);
+  });
+});
+
 test("changes-since shows deletions too", async () => {
   const { uuid } = server("gone");
   world.store.instances.save(uuid, { vmState: "deleted", terminatedAt: world.world.now });

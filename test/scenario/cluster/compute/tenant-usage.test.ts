@@ -109,6 +109,13 @@ describe("the list of usages", () => {
     expect((await usage("", query, 39)).json("tenant_usages", 0, "server_usages")).toHaveLength(3);
   });
 
+  test("shows its period in full, with the microseconds that the query has", async () => {
+    server({ launchedAt: now - HOUR });
+    const [start, end] = ["2025-12-31T22:00:00.123456", "2025-12-31T23:30:00.000001"];
+    const shown = await usage("", { start, end });
+    expect(shown.json("tenant_usages", 0)).toMatchObject({ start, stop: end });
+  });
+
   test("refuses other parameters since 2.75", async () => {
     expect((await usage("", { colour: "red" }, 74)).status).toBe(200);
     expect((await usage("", { colour: "red" }, 75)).status).toBe(400);

@@ -5,7 +5,14 @@ import { negotiate } from "../../../../src/cluster/http/microversion.js";
 import { Query } from "../../../../src/cluster/http/query.js";
 import { readJson } from "../../../../src/cluster/http/read-json.js";
 import { Router } from "../../../../src/cluster/http/router.js";
-import { isoMicroseconds, isoSeconds, parseIsoTime } from "../../../../src/cluster/http/times.js";
+import {
+  firstSince,
+  isoMicroseconds,
+  isoSeconds,
+  lastBefore,
+  parseIsoTime,
+  toSeconds,
+} from "../../../../src/cluster/http/times.js";
 import { pythonRepr, pythonStr } from "../../../../src/cluster/python/plain-repr.js";
 import { property } from "../../../fixtures/property.js";
 
@@ -108,6 +115,8 @@ describe("times", () => {
     ["2026-11-21T12:23:32Z", 32_000],
     ["2026-11-21T12:23:32", 32_000],
     ["2026-11-21 12:23:32.500000", 32_500],
+    ["2026-11-21 12:23:32.123456", 32_123.456],
+    ["2026-11-21T13:23:32,9999999+01:00", 32_999.999],
     ["2026-11-21T13:23:32+01:00", 32_000],
     ["2026-11-21T13:23:32+0100", 32_000],
     ["2026-11-21T13:23:32+01", 32_000],
@@ -127,4 +136,21 @@ describe("times", () => {
     expect(parseIsoTime(isoMicroseconds(time))).toBe(time);
     expect(parseIsoTime(isoSeconds(time))).toBe(time - (time % 1000));
   });
+
+  property([fc.integer({ min: 0, max: 4e15 })])("microseconds are kept", (microseconds) => {
+    const text = isoMicroseconds(microseconds / 1000);
+    expect(text).toMatch(new RegExp(String.raw`\.\d{3}${String(microseconds % 1000).padStart(3, "0")}$`));
+    expect(isoMicroseconds(parseIsoTime(text) ?? 0)).toBe(text);
+  });
+
+  property([fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 0, max: 4e12 })])(
+    "the bounds of stored times are those of the times that are shown",
+    (stored, bound) => {
+      const shown = parseIsoTime(isoSeconds(stored)) ?? 0;
+      expect(shown).toBe(toSeconds(stored));
+      expect(stored >= firstSince(bound)).toBe(shown >= bound);
+      expect(stored <= lastBefore(bound)).toBe(shown <= bound);
+      expect([stored >= firstSince(shown), stored <= lastBefore(shown)]).toEqual([true, true]);
+    },
+  );
 });

@@ -48,6 +48,16 @@ describe("a list of images", () => {
     expect(await world.names(`?sort_key=name&sort_dir=asc&disk_format=qcow2&marker=${marker}`)).toEqual(["z"]);
   });
 
+  test("created_at and updated_at match the time that the image shows, which has no milliseconds", async () => {
+    await world.runtime.advance(600);
+    const id = await world.image({ name: "late" });
+    const shown = await world.ask("GET", `/v2/images/${id}`);
+    const [created, updated] = [shown.json("created_at"), shown.json("updated_at")];
+    expect(await world.names(`?created_at=${created}&updated_at=eq:${updated}&name=late`)).toEqual(["late"]);
+    expect(await world.names(`?created_at=lte:${created}&name=late`)).toEqual(["late"]);
+    expect(await world.names(`?created_at=gt:${created}&name=late`)).toEqual([]);
+  });
+
   test.each([
     ["?name=one", ["one"]],
     ["?name=in:one,two", ["two", "one"]],
