@@ -7,6 +7,8 @@ import { EVERY_COMPUTE_NODE, type ProviderConfig } from "./provider-config.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
+/** The key under which Nova keeps the file's name. */
+const SOURCE_FILE = "__source_file";
 const LARGEST = 2_147_483_647;
 
 /** Keys of an inventory in the file: the record's key, and the least value allowed. */
@@ -25,6 +27,9 @@ const INVENTORY_KEYS = {
  */
 export function parseProviderConfig(file: string, text: string, logger: Logger): readonly ProviderConfig[] {
   const root = mapping(file, "the file", read(file, text));
+  if (Object.hasOwn(root, SOURCE_FILE)) {
+    throw broken(file, `${SOURCE_FILE} is reserved; remove it`);
+  }
   checkVersion(file, root.meta, logger);
   const entries = list(file, "providers", root.providers);
   return entries.flatMap((entry, index) => {

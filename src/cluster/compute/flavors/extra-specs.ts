@@ -8,15 +8,14 @@ import { validateExtraSpecs } from "./validate-extra-specs.js";
 
 type Specs = Readonly<Record<string, string | number>>;
 
-function specs(atMost?: number): Schema {
+function specs(more: Schema = {}): Schema {
   return {
     type: "object",
     patternProperties: {
       "^[a-zA-Z0-9-_:. ]{1,255}$": { type: ["string", "number"], pattern: "^-?[^\\u0000-\\u001f]*$", maxLength: 255 },
     },
     additionalProperties: false,
-    minProperties: 1,
-    ...(atMost === undefined ? {} : { maxProperties: atMost }),
+    ...more,
   };
 }
 
@@ -24,7 +23,7 @@ const CREATE = schemas<{ readonly extra_specs: Specs }>([
   1,
   { type: "object", properties: { extra_specs: specs() }, required: ["extra_specs"], additionalProperties: false },
 ]);
-const UPDATE = schemas<Specs>([1, specs(1)]);
+const UPDATE = schemas<Specs>([1, specs({ minProperties: 1, maxProperties: 1 })]);
 
 const policy = (what: string): string => `os_compute_api:os-flavor-extra-specs:${what}`;
 

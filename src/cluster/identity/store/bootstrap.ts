@@ -15,9 +15,10 @@ export type LoginUser = "admin" | "demo";
 export type ServiceUser = "nova" | "placement";
 
 const PROJECTS = { admin: "Bootstrap project for initializing the cloud.", demo: "", service: "" };
-const ROLES = ["reader", "member", "admin", "service"] as const;
+const ROLES = ["reader", "member", "manager", "admin", "service"] as const;
 const IMPLIED = [
-  ["admin", "member"],
+  ["admin", "manager"],
+  ["manager", "member"],
   ["member", "reader"],
 ] as const;
 
@@ -58,6 +59,10 @@ function ensureOwn(store: IdentityStore, digests: Pick<Digests, "sha256">): void
     }
     for (const [prior, implied] of IMPLIED.filter((pair) => pair.some((role) => role === name))) {
       store.impliedRoles.add(roleId(prior), roleId(implied));
+    }
+    if (name === "manager") {
+      // The rule of releases before this role: admin implies member by way of manager now.
+      store.impliedRoles.remove(idOf("role", "admin"), idOf("role", "member"));
     }
   }
   if (!store.regions.get(REGION)) {

@@ -63,6 +63,7 @@ describe("scopes", () => {
     expect((reply.json("token", "roles") as { name: string }[]).map(({ name }) => name)).toEqual([
       "reader",
       "member",
+      "manager",
       "admin",
     ]);
     expect((reply.json("token", "catalog") as { type: string }[]).map(({ type }) => type).sort()).toEqual([
@@ -76,7 +77,7 @@ describe("scopes", () => {
     expect(world.apis.identity.validate(reply.headers["x-subject-token"] ?? "")).toMatchObject({
       userName: "admin",
       projectName: "admin",
-      roles: ["reader", "member", "admin"],
+      roles: ["reader", "member", "manager", "admin"],
       systemScope: null,
     });
   });
@@ -242,7 +243,7 @@ describe("the life of a token", () => {
     expect(world.apis.identity.validate(token)).toMatchObject({
       userName: "nova",
       projectName: "service",
-      roles: ["reader", "member", "admin", "service"],
+      roles: ["reader", "member", "manager", "admin", "service"],
       expiresAt,
     });
   });
@@ -253,7 +254,7 @@ describe("lists", () => {
     ["users", ["admin", "demo", "nova", "placement"]],
     ["projects", ["admin", "demo", "service"]],
     ["domains", ["Default"]],
-    ["roles", ["reader", "member", "admin", "service"]],
+    ["roles", ["reader", "member", "manager", "admin", "service"]],
     ["services", ["keystone", "nova", "placement", "glance", "neutron", "ironic"]],
   ])("%s", async (plural, names) => {
     const reply = await world.ask({ url: `/identity/v3/${plural}` });

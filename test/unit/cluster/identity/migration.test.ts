@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
+import { openIdentityStore } from "../../../../src/cluster/identity/store/bootstrap.js";
 import { IDENTITY_SCHEMA } from "../../../../src/cluster/identity/store/identity-schema.js";
 import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
 import { Sql } from "../../../../src/cluster/store/sql.js";
@@ -38,4 +39,24 @@ test("a database of an earlier release keeps its people, their ids, passwords an
   expect(identity.validate("gAAAAABold")).toMatchObject({ userName: "ada", projectName: "research" });
   // The next start finds all of it where it is now.
   expect(createIdentity({ ...runtime, sql, digests: nodeDigests }).people).toEqual(identity.people);
+});
+
+test("a database of a release before the role manager gets it between admin and member, as Keystone's bootstrap does", () => {
+  const runtime = new VirtualWorld().spawn({ name: "control-plane" });
+  const sql = new Sql(new DatabaseFile(":memory:"));
+  const open = () => openIdentityStore(sql, nodeDigests, runtime.clock.now());
+  const { roles, impliedRoles } = open();
+  const id = (name: string) => roles.named(name, null)?.id ?? "";
+  const [admin, manager, member, reader] = [id("admin"), id("manager"), id("member"), id("reader")];
+  roles.delete(manager);
+  impliedRoles.remove(admin, manager);
+  impliedRoles.remove(manager, member);
+  impliedRoles.add(admin, member);
+
+  const reopened = open().impliedRoles;
+  expect([reopened.rightOf(admin), reopened.rightOf(manager), reopened.rightOf(member)]).toEqual([
+    [manager],
+    [member],
+    [reader],
+  ]);
 });

@@ -90,7 +90,7 @@ describe("people of a cluster file", () => {
     const identity = started();
     const { token } = await tokenOf(identity, "devstack-ada");
     expect(identity.validate(token)).toMatchObject({
-      roles: ["reader", "member", "admin"],
+      roles: ["reader", "member", "manager", "admin"],
       projectName: "system",
       systemScope: null,
     });
