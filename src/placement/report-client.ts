@@ -30,7 +30,7 @@ import type { PlacementPass } from "./pass.js";
 import { PlacementHttp, type PlacementRequestEvent } from "./placement-http.js";
 import { readProviderAllocations } from "./provider-allocations.js";
 import { ProviderCache } from "./provider-cache.js";
-import { listProviders, readTraits } from "./provider-requests.js";
+import { listProviders, listTree, readTraits } from "./provider-requests.js";
 import type {
   AllocationCandidates,
   AllocationRewrite,
@@ -122,6 +122,26 @@ export class ReportClient {
   /** Every provider there is. @throws ResourceProviderRetrievalFailed */
   listProviders(context: RequestContext = {}): Promise<readonly ProviderListing[]> {
     return listProviders(this.#client.http, "", context);
+  }
+
+  /**
+   * Lists at least the providers that have the uuid or the name of one of these nodes; the cache is not used.
+   * @param nodes uuid → name
+   * @throws ResourceProviderRetrievalFailed
+   */
+  async listNodeProviders(
+    nodes: ReadonlyMap<string, string>,
+    context: RequestContext = {},
+  ): Promise<readonly ProviderListing[]> {
+    if (nodes.size > 1) {
+      return this.listProviders(context);
+    }
+    const { http } = this.#client;
+    const queries = [...nodes].flatMap(([uuid, name]) => [
+      listTree(http, uuid, context),
+      listProviders(http, `name=${encodeURIComponent(name)}`, context),
+    ]);
+    return (await Promise.all(queries)).flat();
   }
 
   /**

@@ -9,6 +9,7 @@ import { lookUpService } from "../startup/register-service.js";
 import { usesNodeIdentities } from "../startup/service-identity.js";
 import { validateConfig } from "../startup/validate-config.js";
 import { loadProviderConfigs } from "../tracker/load-provider-configs.js";
+import { compareProviders } from "../tracker/provider-names.js";
 import { type CheckPart, failedPart, part } from "./check-part.js";
 
 export interface HostCheck extends ReadOnlyViewOptions {
@@ -21,10 +22,10 @@ export interface HostCheck extends ReadOnlyViewOptions {
   readonly signal: AbortSignal;
 }
 
-/** Names of nodes that are told. */
+/** Names of nodes, and conflicts, that are shown. */
 const FEW = 3;
 
-/** The host's records, its hypervisor, and whether they belong together; nothing is changed. */
+/** The host's records, its hypervisor, its providers, and whether they belong together; nothing is changed. */
 export async function checkHost(options: HostCheck): Promise<readonly CheckPart[]> {
   const { runtime, limit, signal } = options;
   const view = await createReadOnlyView(options);
@@ -45,7 +46,13 @@ export async function checkHost(options: HostCheck): Promise<readonly CheckPart[
         : await inTime("the records of the node", checkIdentity(view, service.record)).catch((error: unknown) =>
             failedPart("identity", error),
           );
-    return [service.part, hypervisor, identity];
+    const provider =
+      identity.state === "ok"
+        ? await inTime("the resource provider", checkProviders(view)).catch((error: unknown) =>
+            part("provider", "unknown", `needs Placement: ${error instanceof Error ? error.name : String(error)}`),
+          )
+        : part("provider", "unknown", "needs the records of the node");
+    return [service.part, hypervisor, identity, provider];
   } finally {
     await inTime("the driver", view.driver.cleanupHost()).catch((error: unknown) => {
       view.logger.debug("the driver could not let go of the hypervisor", { err: error });
@@ -106,9 +113,36 @@ async function checkHypervisor(view: AgentView): Promise<CheckPart> {
       `driver ${name}: not ready, so that its nodes cannot be compared with the records`,
     );
   }
-  const names = [...nodes.values()];
+  return part("hypervisor", "ok", `driver ${name}, ${countNames("node", [...nodes.values()])}`);
+}
+
+/** Returns `node a`, or `4 nodes a, b, c, …`. */
+function countNames(noun: string, names: readonly string[]): string {
   const shown = names.slice(0, FEW).join(", ") + (names.length > FEW ? ", …" : "");
-  return part("hypervisor", "ok", `driver ${name}, ${names.length === 1 ? "node" : `${names.length} nodes`} ${shown}`);
+  return `${names.length === 1 ? noun : `${names.length} ${noun}s`} ${shown}`;
+}
+
+/** Finds the providers by the nodes' uuids, as the tracker does. */
+async function checkProviders(view: AgentView): Promise<CheckPart> {
+  const nodes = await driverNodes(view);
+  if (nodes === null) {
+    return part("provider", "note", "the hypervisor is not ready, so that its nodes cannot be compared with Placement");
+  }
+  const { present, absent, conflicts } = await compareProviders(view, nodes);
+  if (conflicts.length > 0) {
+    const shown = conflicts.slice(0, FEW);
+    return part(
+      "provider",
+      "fails",
+      shown.map(({ found }) => found).join("; ") + (conflicts.length > FEW ? `; ${conflicts.length} in all` : ""),
+      shown.map(({ mend }) => mend).join("; "),
+    );
+  }
+  const found = [
+    ...(present.length > 0 ? [`Placement has ${countNames("provider", present)}`] : []),
+    ...(absent.length > 0 ? [`no ${countNames("provider", absent)} yet`] : []),
+  ];
+  return part("provider", "ok", found.join(", ") || "the hypervisor has no node");
 }
 
 /** @throws {RefusedConfiguration} and its like */

@@ -10,7 +10,16 @@ export type PartState = "ok" | "note" | "waits" | "fails" | "unknown";
 
 /** What was found of one part that a start needs; plain data, for `--check` and its `--json`. */
 export interface CheckPart {
-  readonly name: "broker" | "conductor" | "keystone" | "placement" | "service" | "hypervisor" | "identity" | "lease";
+  readonly name:
+    | "broker"
+    | "conductor"
+    | "keystone"
+    | "placement"
+    | "service"
+    | "hypervisor"
+    | "identity"
+    | "provider"
+    | "lease";
   readonly state: PartState;
   /** What was found, or tried. */
   readonly found: string;

@@ -6,10 +6,12 @@ import { guardRecordedDriver } from "../startup/driver-binding.js";
 import { type Ownership, proveOwnership } from "../startup/init-host.js";
 import { findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
+import { driverNodes } from "../startup/node-lookup.js";
 import { refusalOf } from "../startup/refusals.js";
 import { lookUpService } from "../startup/register-service.js";
 import { validateConfig } from "../startup/validate-config.js";
 import { loadProviderConfigs } from "../tracker/load-provider-configs.js";
+import { compareProviders } from "../tracker/provider-names.js";
 import { previewStrip } from "./preview-allocations.js";
 import { type Preview, previewInit } from "./preview-instance.js";
 import { createReadOnlyView, type ReadOnlyViewOptions } from "./read-only-view.js";
@@ -37,13 +39,15 @@ export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
     await guardRecordedDriver(view);
     await view.driver.initHost();
     await previewStart(view, await proveOwnership(view, service), preview);
-    return { host: view.host, refusal: null, lease, ...preview };
+    const { conflicts } = await compareProviders(view, (await driverNodes(view)) ?? new Map<string, string>());
+    return { host: view.host, refusal: null, lease, providerConflicts: conflicts, ...preview };
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal === null) {
       throw error;
     }
-    return { host: view.host, refusal, lease, guests: [], allocations: [], instances: [], migrations: [] };
+    const nothing = { providerConflicts: [], guests: [], allocations: [], instances: [], migrations: [] };
+    return { host: view.host, refusal, lease, ...nothing };
   } finally {
     await view.driver.cleanupHost().catch((error: unknown) => {
       view.logger.debug("the driver could not let go of the hypervisor", { err: error });

@@ -2,6 +2,7 @@ import type { LeaseHolder } from "../../conductor/methods/session.js";
 import type { Allocations } from "../../placement/types.js";
 import type { InstanceChanges, MigrationStatus } from "../../records/index.js";
 import type { Refusal } from "../startup/refusals.js";
+import type { ProviderConflict } from "../tracker/provider-names.js";
 
 /** What a start-up would do; plain data, for `--dry-run` and its `--json`. */
 export interface DryRunReport {
@@ -10,6 +11,8 @@ export interface DryRunReport {
   readonly refusal: Refusal | null;
   /** Another agent acts for the host, so that a start now would wait for it or refuse; null: the host is free. */
   readonly lease: LeaseHolder | null;
+  /** Providers in Placement that contradict the host's nodes: the agent would start, and could not update them. */
+  readonly providerConflicts: readonly ProviderConflict[];
   readonly guests: readonly GuestPlan[];
   readonly allocations: readonly AllocationEdit[];
   readonly instances: readonly InstancePlan[];

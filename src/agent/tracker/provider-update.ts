@@ -6,6 +6,7 @@ import { retry } from "../../runtime/retry.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import { requestId as newRequestId } from "../context.js";
+import { renamedProvider } from "./provider-names.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import { syncRootTraits } from "./traits.js";
@@ -53,6 +54,7 @@ async function updateOnce(
   const { uuid, hypervisorHostname: name } = node.row;
   const request: RequestContext = { requestId: requestId ?? newRequestId(tracker.context) };
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
+  assertProviderName(tracker, tree, node);
   const reshape = await fillTree(tracker, tree, node, { startup, request });
   // Nova asks each time who holds what, for its PCI devices.
   if (!reshape && !tracker.options.leanTracking) {
@@ -62,6 +64,19 @@ async function updateOnce(
   tracker.merge.apply(tree);
   await placement.updateFromProviderTree(tree, reshape ? { ...request, reshape } : request);
   node.tree = tree;
+}
+
+/**
+ * Rejects a provider that an operator renamed: drivers know the node's provider by the node's name.
+ * The cache forgets the provider, so that the next pass reads its name again.
+ */
+function assertProviderName({ context }: TrackerState, tree: ProviderTree, { row }: TrackedNode): void {
+  const provider = tree.data(row.uuid);
+  if (provider.name !== row.hypervisorHostname) {
+    context.placement.invalidateResourceProvider(row.uuid);
+    const { found, mend } = renamedProvider(provider, row.hypervisorHostname, tree.find(row.hypervisorHostname));
+    throw new Error(`${found}. To mend it: ${mend}`);
+  }
 }
 
 /** Lets the driver edit the tree; null unless it had to move allocations, which it does at start-up only. */

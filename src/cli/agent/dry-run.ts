@@ -14,7 +14,7 @@ import { loadConfig } from "./load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
 import { reportClient } from "./report-client.js";
 
-/** Prints what start-up would do; exit code 3 when it would refuse. */
+/** Prints what start-up would do; exit code 3 when it would refuse, or when Placement contradicts the host's nodes. */
 export async function printDryRun(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
@@ -48,7 +48,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
     } else {
       printReport(report, terminal);
     }
-    return report.refusal === null ? ExitCode.ok : ExitCode.refused;
+    return report.refusal === null && report.providerConflicts.length === 0 ? ExitCode.ok : ExitCode.refused;
   } finally {
     await connection.close();
     await runtime.http.close();
@@ -56,7 +56,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
 }
 
 function printReport(report: DryRunReport, terminal: Terminal): void {
-  const { refusal, lease, guests, allocations, instances, migrations } = report;
+  const { refusal, lease, providerConflicts, guests, allocations, instances, migrations } = report;
   if (lease !== null) {
     const effect =
       lease.freeIn === null
@@ -72,6 +72,10 @@ function printReport(report: DryRunReport, terminal: Terminal): void {
       terminal.complain(`To mend it: ${refusal.mend}`);
     }
     return;
+  }
+  for (const { found, mend } of providerConflicts) {
+    terminal.complain(`${report.host} would start, but could not update Placement: ${found}.`);
+    terminal.complain(`To mend it: ${mend}`);
   }
   if (guests.length + allocations.length + instances.length + migrations.length === 0) {
     terminal.print(`A start of ${report.host} would change nothing.`);

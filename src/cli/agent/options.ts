@@ -96,7 +96,8 @@ Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 
 4 no control plane, or it refused the join token; 5 another agent took the host. With many hosts:
 0 when all stopped as asked; once none serves any more, that of the first that failed.
 Of --check: 0 a start would find all it needs; 4 a part of the control plane is missing or refuses the agent;
-3 the host's records, its hypervisor or another agent would make it refuse or wait.`;
+3 the host's records, hypervisor or resource provider contradict each other, or another agent has the host.
+Of --dry-run: 3 a start would refuse, or could not update its resource provider.`;
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

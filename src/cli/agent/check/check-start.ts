@@ -51,7 +51,7 @@ export async function checkStart(
     const [ofPlacement, ofHost] = await Promise.all([
       placement ?? (met === null ? unknown("placement") : checkPlacement({ ...place, access: givenBy(met, runtime) })),
       met === null
-        ? unknown("service", "hypervisor", "identity", "lease")
+        ? unknown("service", "hypervisor", "identity", "provider", "lease")
         : checkOwn(loaded, met, runtime, serviceVersion, limits),
     ]);
     const parts = [...plane.parts, ...ofPlacement, ...ofHost].map(withoutSecrets);

@@ -28,6 +28,7 @@ scenario("dry run of a new host: nothing to do, and nothing is made", async (lab
     host: "devstack1",
     refusal: null,
     lease: null,
+    providerConflicts: [],
     guests: [],
     allocations: [],
     instances: [],
@@ -170,3 +171,26 @@ scenario("4.9 dry run rejects a provider.yaml that a start rejects", async (lab)
   });
   expect((await lab.refusal("devstack1")).code).toBe(refusal?.code);
 });
+
+scenario(
+  "4.7 dry run reports a provider that an operator renamed, and the agent then starts all the same",
+  async (lab) => {
+    const run = await lab.start("devstack1");
+    await lab.stop(run);
+    await lab.world.advance(60_000);
+    const [node] = lab.store.computeNodes.byHost("devstack1");
+    const uuid = node?.uuid ?? "";
+    expect((await dryRun(lab, "devstack1")).providerConflicts).toEqual([]);
+    lab.renameProvider(uuid, "renamed");
+    expect((await dryRun(lab, "devstack1")).providerConflicts).toEqual([
+      {
+        uuid,
+        name: "devstack1",
+        found: `resource provider ${uuid} of compute node devstack1 has the name renamed in Placement, expected devstack1`,
+        mend: `rename it: openstack resource provider set --name devstack1 ${uuid}`,
+      },
+    ]);
+    await lab.start("devstack1");
+    expect(lab.store.services.list().map(({ host, disabled }) => [host, disabled])).toEqual([["devstack1", false]]);
+  },
+);

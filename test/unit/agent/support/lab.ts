@@ -384,6 +384,11 @@ export class Lab {
     return endpoint;
   }
 
+  /** Renames a provider in Placement, as an operator does. */
+  renameProvider(uuid: string, name: string): void {
+    this.#ask("PUT", `/resource_providers/${uuid}`, { name });
+  }
+
   /** The body of the answer, whatever it is. */
   #ask(method: "GET" | "PUT" | "DELETE", path: string, body?: unknown): Record<string, unknown> {
     const { body: text } = this.#placement.send(method, path, body, "1.28");

@@ -44,6 +44,7 @@ it("--check of a new host under compute-cluster finds all, and makes nothing", a
     "service ok",
     "hypervisor ok",
     "identity ok",
+    "provider ok",
     "lease ok",
   ]);
   expect(conductor.store.services.list()).toEqual([]);
@@ -72,7 +73,10 @@ it("--check tells a control plane that is away from one that refuses the join to
   conductor.kill();
   const began = world.now;
   const away = await check();
-  expect(away).toMatchObject({ verdict: "waits", parts: [{ name: "conductor", state: "waits" }, {}, {}, {}, {}, {}] });
+  expect(away).toMatchObject({
+    verdict: "waits",
+    parts: [{ name: "conductor", state: "waits" }, {}, {}, {}, {}, {}, {}],
+  });
   expect(part(away, "conductor")?.found).toContain(conductor.url.replace("http", "ws"));
   expect(part(away, "conductor")?.mend).toContain("compute-cluster up");
   expect(world.now - began).toBeLessThan(10_000);

@@ -38,6 +38,8 @@ function emptyCloud({ what, args }: AskedOfConductor): unknown {
 
 const NODE = { id: 1, uuid: "8fcf3a64-0c55-4e6b-9a3b-0e5b7a5cb0a5", host: "h", hypervisor_hostname: "h" };
 
+const OTHER_PROVIDER = "0d4b1e6c-52ad-4b2b-8f3c-2f1d3c1a7e55";
+
 /** A host that was there before. */
 function withService(changes: object = {}, node: object = NODE) {
   return (asked: AskedOfConductor): unknown => {
@@ -62,7 +64,8 @@ async function world({ conf = "", answers = emptyCloud, serviceVersion = 64, bro
   const runtime = createVirtualRuntime();
   const broker = new MemoryBroker();
   const asked = answers === null ? [] : await scriptConductor(broker, answers, { serviceVersion });
-  await new TestPlacement(runtime).listen(runtime, 8778);
+  const placement = new TestPlacement(runtime);
+  await placement.listen(runtime, 8778);
   await runtime.files.write(
     "/etc/nova/nova.conf",
     `[DEFAULT]
@@ -94,7 +97,7 @@ ${conf}`,
       { limit: 8_000, signal: limits.signal ?? abort.signal },
     );
   const run = () => runtime.runUntil(check());
-  return { runtime, broker, asked, abort, check, run };
+  return { runtime, broker, asked, abort, placement, check, run };
 }
 
 function states({ parts }: CheckReport): Readonly<Record<string, string>> {
@@ -135,6 +138,7 @@ describe("--check under a real Nova", () => {
       service: "ok",
       hypervisor: "ok",
       identity: "ok",
+      provider: "ok",
       lease: "ok",
     });
     expect(found(report, "broker")?.found).toBe("rabbit1:5672, rabbit2:5672 answer, virtual host nova, without TLS");
@@ -302,6 +306,58 @@ describe("--check under a real Nova", () => {
       state: "fails",
       found: expect.stringContaining("No local node identity found"),
       mend: expect.stringContaining("/state/compute_id"),
+    });
+  });
+
+  it("finds the node's provider by the node's uuid, and reports that an operator renamed it", async () => {
+    const { run, runtime, placement } = await world({ answers: withService() });
+    await runtime.files.write("/state/compute_id", `${NODE.uuid}\n`);
+    expect(found(await run(), "provider")).toMatchObject({
+      state: "ok",
+      found: expect.stringContaining("no provider h yet"),
+    });
+    placement.ask("POST", "/resource_providers", { uuid: NODE.uuid, name: "h" });
+    expect(found(await run(), "provider")).toMatchObject({
+      state: "ok",
+      found: expect.stringContaining("Placement has provider h"),
+      mend: "",
+    });
+    placement.ask("PUT", `/resource_providers/${NODE.uuid}`, { name: "renamed" });
+    const report = await run();
+    expect(report.verdict).toBe("fails");
+    expect(found(report, "provider")).toMatchObject({
+      state: "fails",
+      found: expect.stringContaining(
+        `resource provider ${NODE.uuid} of compute node h has the name renamed in Placement, expected h`,
+      ),
+      mend: `rename it: openstack resource provider set --name h ${NODE.uuid}`,
+    });
+  });
+
+  it.each([
+    ["a new host", emptyCloud],
+    ["a known host", withService()],
+  ])("reports that another provider has the name of the node: %s", async (_, answers) => {
+    const { run, runtime, placement } = await world({ answers });
+    await runtime.files.write("/state/compute_id", `${NODE.uuid}\n`);
+    placement.ask("POST", "/resource_providers", { uuid: OTHER_PROVIDER, name: "h" });
+    expect(found(await run(), "provider")).toMatchObject({
+      state: "fails",
+      found: expect.stringContaining(
+        `no resource provider ${NODE.uuid} in Placement, and resource provider ${OTHER_PROVIDER} already has the name h`,
+      ),
+      mend: expect.stringContaining(`openstack resource provider delete ${OTHER_PROVIDER}`),
+    });
+  });
+
+  it("reports a provider.yaml that a start rejects", async () => {
+    const { run, runtime } = await world({ conf: "[compute]\nprovider_config_location = /providers\n" });
+    await runtime.files.write("/providers/one.yaml", "meta: { schema_version: 2 }\nproviders: []\n");
+    const report = await run();
+    expect(report.verdict).toBe("fails");
+    expect(found(report, "service")).toMatchObject({
+      state: "fails",
+      found: expect.stringMatching(/one\.yaml.*schema_version must be a quoted version/),
     });
   });
 
