@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Call } from "../api/call.js";
-import { badRequest } from "../api/fault.js";
+import { badRequest, Fault } from "../api/fault.js";
 
 /** Sort keys of the API; those that are not here are ignored or refused as Nova does. */
 const KEYS: Readonly<Record<string, keyof Instance>> = {
@@ -34,26 +34,53 @@ const KEYS: Readonly<Record<string, keyof Instance>> = {
 
 const FOR_ADMINISTRATORS = ["host", "node"];
 
-/** Undefined: the default, newest first. @throws {Fault} 400 */
+/** Columns that Nova's database has, and that its API ignores as sort keys before 2.75. `locked` is a key since 2.73. */
+const IGNORED: ReadonlySet<string> = new Set([
+  ...["architecture", "cell_name", "cleaned", "default_ephemeral_device", "default_swap_device", "deleted"],
+  ...["deleted_at", "disable_terminate", "ephemeral_gb", "ephemeral_key_uuid", "id", "key_data", "launched_on"],
+  ...[
+    "locked",
+    "memory_mb",
+    "os_type",
+    "reservation_id",
+    "root_gb",
+    "shutdown_terminate",
+    "user_data",
+    "vcpus",
+    "vm_mode",
+  ],
+]);
+
+const isIgnored = (name: string, version: number): boolean =>
+  version < 75 && IGNORED.has(name) && !(name === "locked" && version >= 73);
+
+/** Returns undefined for the default order, newest first. @throws {Fault} 400, 403 */
 export function readSort(call: Call): InstanceQuery["sort"] | undefined {
-  const keys = call.query.all("sort_key");
-  const directions = call.query.all("sort_dir");
-  if (keys.length === 0) {
+  const names = call.query.all("sort_key");
+  if (names.length === 0) {
     return undefined;
   }
-  if (directions.length > keys.length) {
+  const directions = call.query.all("sort_dir");
+  if (directions.length > names.length) {
     throw badRequest("Sort direction size exceeds sort key size");
   }
-  return keys.flatMap((name, index) => {
+  // Keys without a direction of their own have the first one.
+  const directionOf = (index: number) => ((directions[index] ?? directions[0]) === "asc" ? "asc" : "desc");
+  const sort = names.flatMap((name, index) => {
     const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
+    if (isIgnored(name, call.version)) {
+      return [];
+    }
     if (!key) {
       throw badRequest(
         `Invalid input for query parameters sort_key. Value: ${name}. '${name}' is not one of ${Object.keys(KEYS).join(", ")}`,
       );
     }
-    if (FOR_ADMINISTRATORS.includes(name) && !call.isAdmin) {
-      return [];
-    }
-    return [{ key, direction: directions[index] === "asc" ? ("asc" as const) : ("desc" as const) }];
+    return [{ name, key, direction: directionOf(index) } as const];
   });
+  const forbidden = call.isAdmin ? undefined : sort.find(({ name }) => FOR_ADMINISTRATORS.includes(name));
+  if (forbidden) {
+    throw new Fault(403, `Only administrators can sort servers by ${forbidden.name}`);
+  }
+  return sort.length === 0 ? undefined : sort;
 }

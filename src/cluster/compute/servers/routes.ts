@@ -29,6 +29,17 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
       return { body: { server: new ServerView(deps, call).detail(findServer(deps, call)) } };
     },
   },
+  {
+    method: "GET",
+    path: "/servers/:id/topology",
+    from: 78,
+    answer: (deps, call) => {
+      findServer(deps, call);
+      requireReader(call, "compute:server:topology:index");
+      // No host here has a NUMA topology, and so has no server. Administrators would see the host's part of it.
+      return { body: { nodes: [], pagesize_kb: null } };
+    },
+  },
   { method: "PUT", path: "/servers/:id", answer: updateServer },
   { method: "DELETE", path: "/servers/:id", answer: deleteServer },
   { method: "POST", path: "/servers/:id/action", answer: runAction },

@@ -207,10 +207,72 @@ describe("other actions", () => {
     const instance = world.server("devstack1", { vmState: "error", taskState: "spawning" });
     expect((await world.act(instance, { "os-resetState": { state: "active" } })).status).toBe(202);
     expect(world.stateOf(instance)).toEqual(["active", null]);
+    const [action] = world.store.actions.list(instance.uuid);
+    expect(action).toMatchObject({ action: "resetState", userId: world.userId("admin"), message: null });
     const reply = await world.act(instance, { "os-resetState": { state: "resized" } });
     expect(reply.message).toBe(
       "Invalid input for field/attribute state. Value: resized. 'resized' is not one of ['active', 'error']",
     );
+  });
+
+  test("trigger_crash_dump is accepted of a server that runs or ran, and leaves an action that succeeded", async () => {
+    const instance = world.server("devstack1", { vmState: "paused" });
+    const act = (version: number, body: unknown = { trigger_crash_dump: null }) => world.act(instance, body, version);
+    expect((await act(16)).status).toBe(404);
+    expect((await act(17, { trigger_crash_dump: {} })).status).toBe(400);
+    expect((await act(17)).status).toBe(202);
+    expect(world.stateOf(instance)).toEqual(["paused", null]);
+    const [action] = world.store.actions.list(instance.uuid);
+    expect(action?.action).toBe("trigger_crash_dump");
+    expect(world.store.actions.events(action?.id ?? 0)).toMatchObject([
+      { event: "compute_trigger_crash_dump", host: "devstack1", result: "Success" },
+    ]);
+    world.store.instances.save(instance.uuid, { vmState: "stopped" });
+    expect((await act(17)).message).toBe(
+      `Cannot 'trigger_crash_dump' instance ${instance.uuid} while it is in vm_state stopped`,
+    );
+  });
+
+  test("injectNetworkInfo is accepted in every state, and changes nothing", async () => {
+    const instance = world.server("devstack1", { vmState: "stopped", taskState: "powering-on" });
+    expect((await world.act(instance, { injectNetworkInfo: null })).status).toBe(202);
+    expect(world.stateOf(instance)).toEqual(["stopped", "powering-on"]);
+  });
+
+  test.each([
+    ["addFixedIp", { networkId: "net" }, (uuid: string) => `Network could not be found for instance ${uuid}.`],
+    ["removeFixedIp", { address: "10.0.0.9" }, (uuid: string) => `Instance ${uuid} does not have fixed IP '10.0.0.9'.`],
+  ])("%s is accepted until 2.43, and fails on the host with Nova's fault", async (action, options, message) => {
+    const instance = world.server("devstack1");
+    expect((await world.act(instance, { [action]: options }, 44)).status).toBe(404);
+    expect((await world.act(instance, { [action]: {} }, 43)).status).toBe(400);
+    expect((await world.act(instance, { [action]: options }, 43)).status).toBe(202);
+    world.store.instances.save(instance.uuid, { vmState: "error" });
+    const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}` });
+    expect(shown.json("server", "fault")).toMatchObject({ code: 404, message: message(instance.uuid) });
+  });
+
+  test.each(["trigger_crash_dump", "injectNetworkInfo"])("%s of a locked or of no server: 409, 404", async (name) => {
+    const token = await world.token("demo");
+    const projectId = world.projectId("demo");
+    const locked = world.server("devstack1", { projectId, locked: true });
+    const act = (id: string) =>
+      world.ask({
+        method: "POST",
+        url: `/compute/v2.1/servers/${id}/action`,
+        body: { [name]: null },
+        version: 17,
+        token,
+      });
+    expect((await act(locked.uuid)).status).toBe(name === "injectNetworkInfo" ? 403 : 409);
+    expect((await act(crypto.randomUUID())).status).toBe(404);
+  });
+
+  test("topology of a server has no nodes, since 2.78", async () => {
+    const { uuid } = world.server("devstack1");
+    const show = (version: number) => world.ask({ url: `/compute/v2.1/servers/${uuid}/topology`, version });
+    expect((await show(77)).status).toBe(404);
+    expect((await show(78)).json()).toEqual({ nodes: [], pagesize_kb: null });
   });
 
   test("lock, with a reason since 2.73, and unlock", async () => {

@@ -70,6 +70,8 @@ describe("filters of servers", () => {
     ["?locked=true", 73, ["web2"]],
     ["?deleted=true", 1, []],
     ["?sort_key=display_name&sort_dir=asc", 1, ["db1", "web1", "web2"]],
+    ["?sort_key=id&sort_key=display_name&sort_dir=asc", 74, ["db1", "web1", "web2"]],
+    ["?sort_key=vm_state&sort_key=display_name&sort_dir=asc", 1, ["db1", "web1", "web2"]],
     ["?limit=2", 1, ["db1", "web2"]],
     ["?limit=0", 1, []],
   ])("%s (2.%i)", async (query, version, expected) => {
@@ -85,6 +87,7 @@ describe("filters of servers", () => {
     ["?changes-since=2026-02-01T00:00:00Z&changes-before=2026-01-01T00:00:00Z", 66, "must be less than or equal"],
     ["?all_tenants=perhaps", 1, "Unrecognized value 'perhaps'"],
     ["?colour=red", 75, "Additional properties are not allowed ('colour' was unexpected)"],
+    ["?sort_key=id", 75, "Invalid input for query parameters sort_key."],
     ["?sort_key=colour", 1, "Invalid input for query parameters sort_key."],
     ["?name=(((", 1, "Invalid input for query parameters name. Value: (((. '(((' is not a 'regex'"],
     ["?name=", 1, "Invalid input for query parameters name. Value: . '' is not a 'regex'"],
@@ -196,6 +199,12 @@ describe("times that a client compares with are those that it is shown", () => {
     expect(await listed(`changes-since=${updated}&changes-before=${updated}`)).toHaveLength(1);
     expect(await listed(`changes-before=${time}`)).toEqual([]);
   });
+});
+
+test.each(["host", "node"])("only administrators can sort servers by %s", async (name) => {
+  const reply = await list(`?sort_key=uuid&sort_key=${name}`, 1, await world.token("demo"));
+  expect([reply.status, reply.message]).toEqual([403, `Only administrators can sort servers by ${name}`]);
+  expect((await list(`?sort_key=${name}`)).status).toBe(200);
 });
 
 test("changes-since shows deletions too", async () => {

@@ -37,6 +37,7 @@ describe("6.3 row 1: migrate and resize", () => {
     [56, null, null],
     [56, {}, null],
     [56, { host: "devstack2" }, "devstack2"],
+    [56, { host: null }, null],
   ])("2.%i migrate %j", async (version, migrate, host) => {
     const instance = world.server("devstack1");
     const reply = await world.act(instance, { migrate }, version);

@@ -109,6 +109,11 @@ const ACTIONS: readonly Door[] = [
   action("member", { "os-getRDPConsole": { type: "rdp-html5" } }, 5),
   action("member", { "os-getSerialConsole": { type: "serial" } }, 5),
   action("member", { forceDelete: null }),
+  action("admin", { injectNetworkInfo: null }),
+  action("member", { trigger_crash_dump: null }),
+  action("member", { addFixedIp: { networkId: "any" } }, 43),
+  action("member", { removeFixedIp: { address: "10.0.0.9" } }, 43),
+  door("reader", "GET", "/servers/{server}/topology", undefined, 78),
 ];
 
 const FLAVORS: readonly Door[] = [

@@ -1,6 +1,3 @@
-import type { Instance } from "../../../../records/index.js";
-import type { Call } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { METADATA, NAME, NON_NEGATIVE_INTEGER } from "../../api/schema-parts.js";
@@ -8,7 +5,7 @@ import { schemas } from "../../api/validate.js";
 import { refuseImageMetadata } from "../../quotas/request-quota.js";
 import { findInstance } from "../find-server.js";
 import { askForSnapshot, SNAPSHOT_STATES } from "./create-image.js";
-import { recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
+import { endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface CreateBackupBody {
   readonly createBackup: {
@@ -41,15 +38,6 @@ const SCHEMA = schemas<CreateBackupBody>([
   },
 ]);
 
-/** As the agent ends it of a backup that is kept. */
-function endAction({ store: { actions } }: ComputeDeps, { requestId }: Call, { uuid, host }: Instance): void {
-  const event = "compute_backup_instance";
-  const id = actions.startEvent({ instanceUuid: uuid, requestId, event, host: host ?? "" });
-  if (id !== null) {
-    actions.finishEvent(id, { result: "Success" });
-  }
-}
-
 /** Spec 6.6: a snapshot whose image takes the oldest ones of its type with it, once it has its bytes. A lock does not forbid it. */
 export const createBackup: ServerAction = {
   name: "createBackup",
@@ -68,7 +56,7 @@ export const createBackup: ServerAction = {
     if (keep === 0) {
       recordAction(deps, call, instance, "createBackup");
       deps.images.removeBackups(instance, type);
-      endAction(deps, call, instance);
+      endAction(deps, call, instance, "compute_backup_instance");
       return { status: 202, ...(call.version >= 45 ? { body: { image_id: deps.random.uuid() } } : {}) };
     }
     const imageId = deps.images.addBackup(instance, name, { type, keep, metadata });

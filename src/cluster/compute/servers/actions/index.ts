@@ -3,6 +3,7 @@ import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
+import { addFixedIp, removeFixedIp } from "../network/fixed-ip-actions.js";
 import { addSecurityGroup, removeSecurityGroup } from "../network/security-group-actions.js";
 import { consoleActions } from "../remote-consoles.js";
 import { changePassword } from "./change-password.js";
@@ -11,6 +12,7 @@ import { createBackup } from "./create-backup.js";
 import { createImage } from "./create-image.js";
 import { confirmResize, revertResize } from "./end-resize.js";
 import { evacuate } from "./evacuate.js";
+import { injectNetworkInfo, resetNetwork, triggerCrashDump } from "./guest-signals.js";
 import { liveMigrate } from "./live-migrate.js";
 import { lock, unlock } from "./lock.js";
 import { migrate } from "./migrate.js";
@@ -18,7 +20,6 @@ import { pause, unpause } from "./pause.js";
 import { reboot } from "./reboot.js";
 import { rebuild } from "./rebuild.js";
 import { rescue, unrescue } from "./rescue.js";
-import { resetNetwork } from "./reset-network.js";
 import { resetState } from "./reset-state.js";
 import { resize } from "./resize.js";
 import { forceDelete, restore } from "./restore.js";
@@ -42,6 +43,10 @@ const ACTIONS: readonly ServerAction[] = [
   unlock,
   resetState,
   resetNetwork,
+  injectNetworkInfo,
+  triggerCrashDump,
+  addFixedIp,
+  removeFixedIp,
   migrate,
   resize,
   confirmResize,

@@ -8,7 +8,7 @@ import { requireAgent, requireState, type ServerAction } from "./server-action.j
 
 interface MigrateBody {
   /** Anything before 2.56, and meaning nothing. */
-  readonly migrate: { readonly host?: string } | null;
+  readonly migrate: { readonly host?: string | null } | null;
 }
 
 function schema(migrate: Schema): Schema {
@@ -22,7 +22,14 @@ function schema(migrate: Schema): Schema {
 
 const SCHEMA = schemas<MigrateBody>(
   [1, schema({})],
-  [56, schema({ type: ["object", "null"], properties: { host: HOSTNAME }, additionalProperties: false })],
+  [
+    56,
+    schema({
+      type: ["object", "null"],
+      properties: { host: { ...HOSTNAME, type: ["string", "null"] } },
+      additionalProperties: false,
+    }),
+  ],
 );
 
 /** A cold migration: spec 6.3 row 1. */

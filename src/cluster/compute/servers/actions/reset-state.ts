@@ -1,7 +1,7 @@
 import { requireAdmin } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import { findInstance } from "../find-server.js";
-import type { ServerAction } from "./server-action.js";
+import { recordAction, type ServerAction } from "./server-action.js";
 
 interface ResetStateBody {
   readonly "os-resetState": { readonly state: "active" | "error" };
@@ -31,6 +31,7 @@ export const resetState: ServerAction = {
     const { state } = call.body(SCHEMA)["os-resetState"];
     requireAdmin(call, "os_compute_api:os-admin-actions:reset_state");
     const instance = findInstance(deps, call);
+    recordAction(deps, call, instance, "resetState");
     deps.store.instances.save(instance.uuid, { vmState: state, taskState: null });
     return { status: 202 };
   },

@@ -45,6 +45,19 @@ export function recordAction({ store }: ComputeDeps, call: Call, instance: Insta
   });
 }
 
+/** Records that the action has succeeded, if there is nothing for the server's host to do: with the event of its agent. */
+export function endAction(
+  { store: { actions } }: ComputeDeps,
+  { requestId }: Call,
+  { uuid, host }: Instance,
+  event: string,
+): void {
+  const id = actions.startEvent({ instanceUuid: uuid, requestId, event, host: host ?? "" });
+  if (id !== null) {
+    actions.finishEvent(id, { result: "Success" });
+  }
+}
+
 export interface AllowedStates {
   readonly vm?: readonly VmState[];
   /** Default: none under way. Null: any. */
