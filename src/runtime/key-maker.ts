@@ -1,6 +1,6 @@
 /** A private key, and what others may know of it. */
 export interface MadeKey {
-  /** PEM. */
+  /** PEM of a key for SSH; base64 of PKCS#12 with the certificate, for Windows. */
   readonly privateKey: string;
   /** A line of OpenSSH, or a certificate as PEM. */
   readonly publicKey: string;

@@ -5,11 +5,11 @@ import {
   cryptoProvider,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
-  PemConverter,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from "@peculiar/x509";
 import type { MadeKey } from "../key-maker.js";
+import { toPkcs12 } from "./pkcs12.js";
 
 const YEAR = 365 * 24 * 3_600_000;
 
@@ -36,7 +36,7 @@ export async function userCertificate(userId: string, now: number, modulusLength
   });
   const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
   return {
-    privateKey: `${PemConverter.encode(key, PemConverter.PrivateKeyTag)}\n`,
+    privateKey: toPkcs12(new Uint8Array(key), new Uint8Array(certificate.rawData)).toString("base64"),
     publicKey: `${certificate.toString("pem")}\n`,
   };
 }
