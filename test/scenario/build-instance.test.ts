@@ -145,6 +145,21 @@ describe("6.1 build, rows 4-7", () => {
     }
   });
 
+  test.each([
+    ["force_config_drive of the host", true, {}],
+    ["img_config_drive of the image", false, { image_img_config_drive: "mandatory" }],
+  ])("%s gives a server a config drive that its user did not ask for", async (_what, forceConfigDrive, metadata) => {
+    const { world, agent, vm } = await setUp("config-drive", { config: { defaults: { forceConfigDrive } } });
+    world.store.instances.save(vm.uuid, { systemMetadata: { ...vm.systemMetadata, ...metadata } });
+    let spawned: unknown;
+    agent.hypervisor.fail = (method) => {
+      spawned = method === "spawn" ? world.stored(vm.uuid).configDrive : spawned;
+      return undefined;
+    };
+    await world.build(agent, vm);
+    expect([spawned, world.stored(vm.uuid)]).toMatchObject([true, { vmState: "active", configDrive: true }]);
+  });
+
   test("max_concurrent_builds bounds the builds; a delete does not wait for the queue", async () => {
     const { world, agent } = await setUp("queue", { config: { defaults: { maxConcurrentBuilds: 2 } } });
     let [running, most] = [0, 0];

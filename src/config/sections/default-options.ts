@@ -149,6 +149,7 @@ const operations = {
     { source: "2.6" },
   ),
   allow_resize_to_same_host: option(boolean, false, "Whether a resize may stay on its host.", { source: "6.4" }),
+  force_config_drive: option(boolean, false, "Whether each guest that is built gets a config drive, also unrequested."),
   max_concurrent_builds: option(integer({ min: 0 }), 10, "Instances built at a time; 0 for any number."),
   max_concurrent_live_migrations: option(integer({ min: 0 }), 1, "Live migrations at a time; 0 for any number."),
   migrate_max_retries: option(

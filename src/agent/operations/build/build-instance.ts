@@ -1,5 +1,11 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
-import type { AllocationsByProvider, Instance, InstanceChanges, TaskState } from "../../../records/index.js";
+import {
+  type AllocationsByProvider,
+  type Instance,
+  type InstanceChanges,
+  imagePropertiesOf,
+  type TaskState,
+} from "../../../records/index.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Refusal } from "../admission/admission.js";
@@ -52,7 +58,8 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
     progress.driverAsked = true;
     await services.context.driver.prepareForSpawn(progress.instance);
     await advance(services, progress, { taskState: "block_device_mapping" }, ["networking"]);
-    await advance(services, progress, { taskState: "spawning" }, ["block_device_mapping"]);
+    const drive = addsConfigDrive(services, progress.instance) ? { configDrive: true } : {};
+    await advance(services, progress, { taskState: "spawning", ...drive }, ["block_device_mapping"]);
   },
   spawn: async ({ services, allocations, instance }) => {
     try {
@@ -109,6 +116,12 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
   if (failed) {
     throw failed.error;
   }
+}
+
+/** The image or this host's configuration can require a config drive that the user did not ask for. */
+function addsConfigDrive({ context }: OperationServices, instance: Instance): boolean {
+  const isMandatory = imagePropertiesOf(instance).img_config_drive === "mandatory";
+  return !instance.configDrive && (context.config.defaults.forceConfigDrive || isMandatory);
 }
 
 /** No other host would have a better network. */
