@@ -202,6 +202,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     bus: conductor.bus,
     placement: reports,
     wake,
+    taskEnded: (id) => tasks.ended(id),
     deleteService: createServiceDelete({
       store,
       placement: reports,

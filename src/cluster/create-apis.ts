@@ -26,6 +26,8 @@ export interface ApisOptions {
   readonly placement: ComputeDeps["placement"];
   /** See {@link ComputeDeps.wake}. */
   readonly wake: () => void;
+  /** See {@link ComputeDeps.taskEnded}. */
+  readonly taskEnded: ComputeDeps["taskEnded"];
   /** See {@link ComputeDeps.deleteService}. */
   readonly deleteService: ComputeDeps["deleteService"];
   /** See {@link ComputeDeps.quota}. */
@@ -80,6 +82,7 @@ export function createApis(options: ApisOptions): Apis {
     imageService: image,
     projectExists: (id) => identity.hasProject(id),
     wake: options.wake,
+    taskEnded: options.taskEnded,
     deleteService: options.deleteService,
   });
   const network = createNetworkApi({ validate, store, random, clock, timers, logger });

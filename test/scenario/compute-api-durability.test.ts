@@ -49,6 +49,7 @@ async function start(): Promise<Running> {
     store,
     bus,
     wake: () => undefined,
+    taskEnded: async () => undefined,
     quota: NO_LIMITS,
     serviceDownTime: 60,
   };

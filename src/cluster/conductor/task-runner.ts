@@ -12,6 +12,8 @@ export interface TaskContext {
    * Placement may still be held.
    */
   readonly restarted: boolean;
+  /** Reports why the operation failed to the request that waits for it, if the flow itself has handled the failure. */
+  report(failure: unknown): void;
   /** Removes the task. Called in the transaction of the last write, so that the work is never done twice nor lost. */
   finish(): void;
 }
@@ -63,6 +65,8 @@ export class TaskRunner {
   #woken = false;
   #yielding = false;
   #idlers: (() => void)[] = [];
+  /** Requests that wait for a task's end, by the task's id. */
+  readonly #waiters = new Map<number, (failure: unknown) => void>();
   readonly #listeners: TaskListener[] = [];
 
   constructor(options: TaskRunnerOptions) {
@@ -100,6 +104,14 @@ export class TaskRunner {
     });
   }
 
+  /**
+   * Resolves when the task has ended: to the failure that its flow reported or threw, or to undefined. Has to be called before
+   * the task can begin, in the same tick that stored it. The task does not depend on it.
+   */
+  ended(id: number): Promise<unknown> {
+    return new Promise((resolve) => this.#waiters.set(id, resolve));
+  }
+
   /** Resolves when nothing is left to do. */
   async idle(): Promise<void> {
     if (this.#running.size === 0 && this.#waiting.length === 0 && !this.#stale) {
@@ -112,6 +124,9 @@ export class TaskRunner {
   async stop(): Promise<void> {
     this.#state = "stopped";
     await Promise.all(this.#running.values());
+    for (const id of this.#waiters.keys()) {
+      this.#settle(id, new Error("the control plane stops; the stored request goes on when it starts again"));
+    }
   }
 
   /** Never throws: it runs in callbacks, where nobody could catch it. */
@@ -192,21 +207,35 @@ export class TaskRunner {
     const { store, table, logger } = this.#options;
     const { id, task } = stored;
     let finished = false;
-    const finish = () => {
-      store.tasks.finish(id);
-      finished = true;
+    let failure: unknown;
+    const context: TaskContext = {
+      requestId: task.requestId,
+      restarted: this.#inherited.has(id),
+      report: (reported) => {
+        failure = reported;
+      },
+      finish: () => {
+        store.tasks.finish(id);
+        finished = true;
+      },
     };
-    const context: TaskContext = { requestId: task.requestId, restarted: this.#inherited.has(id), finish };
     const flow = flowOf(table, task);
     try {
       await flow.run(task, context);
       if (!finished) {
-        finish();
+        context.finish();
       }
     } catch (error) {
+      failure = error;
       logger.error(`${task.kind} failed`, { err: error, instance: task.instanceUuid, request_id: task.requestId });
       this.#giveUp(stored, flow, error, context);
     }
+    this.#settle(id, failure);
+  }
+
+  #settle(id: number, failure: unknown): void {
+    this.#waiters.get(id)?.(failure);
+    this.#waiters.delete(id);
   }
 
   #giveUp({ id, task }: StoredTask, flow: TaskFlow<Task>, error: unknown, context: TaskContext): void {

@@ -2,6 +2,7 @@ import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/err
 import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/public-error.js";
+import { MigrationPreCheckError as DriverPreCheckError } from "../../../virt/errors.js";
 import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../contract.js";
 import { attempt, withActionEvent } from "../flow/error-wrappers.js";
@@ -103,6 +104,9 @@ async function preCheck<T>(services: OperationServices, check: () => Promise<T>)
       throw error;
     }
     services.context.runtime.logger.warn("this host cannot take part in the live migration", { err: error });
-    throw new MigrationPreCheckError(`host ${services.context.host}: ${publicMessageOf(error)}`);
+    const reason = publicMessageOf(error);
+    throw new MigrationPreCheckError(
+      error instanceof DriverPreCheckError ? reason : `host ${services.context.host}: ${reason}`,
+    );
   }
 }

@@ -8,6 +8,7 @@ import type { Random } from "../../../runtime/random.js";
 import type { ServiceHandler } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
+import type { TaskRunner } from "../../conductor/task-runner.js";
 import type { ValidateToken } from "../../credentials.js";
 import type { ServerImages } from "../../image/server-images.js";
 import type { Store } from "../../store/store.js";
@@ -40,6 +41,8 @@ export interface ComputeDeps {
   readonly projectExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;
+  /** See {@link TaskRunner.ended}. */
+  readonly taskEnded: (id: number) => Promise<unknown>;
   /**
    * DELETE /os-services of a nova-compute: what forbids it, its providers and its rows (spec 7.1 steps 2-8).
    * @throws {ServiceDeleteRefused} the service is still there

@@ -1,9 +1,8 @@
 import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
-import { NoValidHost } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
 import { ActionEvents } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
-import { endOperation, MaxRetriesExceeded } from "./faults.js";
+import { endOperation } from "./faults.js";
 import {
   claimForcedLive,
   findLiveDestination,
@@ -11,28 +10,12 @@ import {
   type LiveDestination,
   type LiveTask,
 } from "./live-destination.js";
-import {
-  ComputeServiceUnavailable,
-  DestinationHypervisorTooOld,
-  InstanceInvalidState,
-  InvalidHypervisorType,
-  MigrationPreCheckError,
-  UnableToMigrateToSelf,
-} from "./live-errors.js";
+import { ComputeServiceUnavailable, InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "./live-errors.js";
 import { type Move, restoreSourceHalf, secureSourceHalf } from "./source-half.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /** Errors that leave the instance as it was (spec 6.5 row 2); any other sets it to error. */
-const EXPECTED = [
-  NoValidHost,
-  MaxRetriesExceeded,
-  MigrationPreCheckError,
-  ComputeServiceUnavailable,
-  UnableToMigrateToSelf,
-  InvalidHypervisorType,
-  DestinationHypervisorTooOld,
-  InstanceInvalidState,
-];
+const EXPECTED = [...UNSUITABLE_HOST_ERRORS, InstanceInvalidState];
 
 /** Spec 6.5 rows 2 to 4f. */
 export function createLiveMigrateInstance(deps: TaskDeps) {
@@ -87,6 +70,7 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskCont
       store.migrations.save(migration.id, { status: "error" });
     } catch (error) {
       events.fail(error);
+      context.report(error);
       const vmState = isExpected(error) ? instance.vmState : "error";
       const end = { taskState: "migrating", vmState, fault: error } as const;
       await failMove(deps, move, error, end, context);
@@ -97,7 +81,7 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskCont
 function refuseUnfit(deps: TaskDeps, instance: Instance): void {
   const { powerState, uuid, host } = instance;
   if (powerState !== POWER_STATES.running && powerState !== POWER_STATES.paused) {
-    throw new InstanceInvalidState(uuid, String(powerState));
+    throw new InstanceInvalidState(uuid, powerState);
   }
   if (host === null || !isAlive(deps, host)) {
     throw new ComputeServiceUnavailable(host ?? "none");

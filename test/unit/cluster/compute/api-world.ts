@@ -64,6 +64,8 @@ export class ApiWorld {
   mirrorFailure: Error | undefined;
   readonly passwords: Record<LoginUser, string> = { admin: "", demo: "" };
   wakes = 0;
+  /** The failure with which each task ends. */
+  taskFailure: unknown;
   /** Whether an agent serves any host. */
   agentAnswers: boolean;
   /** What an agent answers to each method, or why it does not. */
@@ -119,6 +121,7 @@ export class ApiWorld {
       wake: () => {
         this.wakes += 1;
       },
+      taskEnded: async () => this.taskFailure,
       deleteService: (service, options) => this.deleteService(service, options),
       quota: this.quota,
       serviceDownTime: 60,

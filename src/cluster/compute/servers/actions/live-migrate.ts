@@ -1,4 +1,9 @@
-import { badRequest } from "../../api/fault.js";
+import { messageOf } from "../../../conductor/tasks/faults.js";
+import { InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "../../../conductor/tasks/live-errors.js";
+import type { StoredTask } from "../../../store/task.js";
+import type { Answer, Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { badRequest, conflict } from "../../api/fault.js";
 import { requireAdmin } from "../../api/policy.js";
 import { BOOLEAN, isTrue } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
@@ -44,34 +49,62 @@ const SCHEMA = schemas<LiveBody>(
   [68, schema(SINCE_25, ["block_migration", "host"])],
 );
 
-/** Spec 6.5 row 1. */
+/** The first version that answers before the pre-checks (2.34). */
+const FIRST_ASYNCHRONOUS = 34;
+
+/**
+ * Spec 6.5 row 1. Before 2.34 the client waits until the conductor has found a destination, or none. The task is stored before
+ * that: it ends in the same way if the client or the control plane goes away.
+ */
 export const liveMigrate: ServerAction = {
   name: "os-migrateLive",
   schema: SCHEMA,
-  run: (deps, call) => {
-    const wanted = call.body(SCHEMA)["os-migrateLive"];
-    const { store } = deps;
-    const instance = findInstance(deps, call);
-    requireAdmin(call, "os_compute_api:os-migrate-server:migrate_live");
-    const { host } = wanted;
-    if (isTrue(wanted.force) && host === null) {
-      throw badRequest("Can't force to a non-provided destination");
-    }
-    refuseLocked(call, instance);
-    requireState(instance, "os-migrateLive", { vm: ["active", "paused"] });
-    if (host !== null && store.computeNodes.byHost(host).length === 0) {
-      throw badRequest(`Compute host ${host} could not be found.`);
-    }
-    begin(deps, call, instance, { taskState: "migrating" }, "live-migration");
-    store.tasks.add({
-      kind: "live_migrate_instance",
-      instanceUuid: instance.uuid,
-      requestId: call.requestId,
-      host,
-      forced: host !== null && (call.version < 30 || isTrue(wanted.force)),
-      blockMigration: wanted.block_migration === "auto" ? null : isTrue(wanted.block_migration),
-      diskOverCommit: isTrue(wanted.disk_over_commit ?? false),
-    });
-    return { status: 202 };
+  ask: (deps, call) => {
+    const task = deps.store.transaction(() => storeTask(deps, call));
+    const ended = call.version < FIRST_ASYNCHRONOUS ? deps.taskEnded(task.id) : undefined;
+    deps.wake();
+    return ended?.then((failure) => answerOf(task, failure)) ?? ACCEPTED;
   },
 };
+
+const ACCEPTED = { status: 202 } as const;
+
+function storeTask(deps: ComputeDeps, call: Call): StoredTask {
+  const { store } = deps;
+  const requested = call.body(SCHEMA)["os-migrateLive"];
+  const instance = findInstance(deps, call);
+  requireAdmin(call, "os_compute_api:os-migrate-server:migrate_live");
+  const { host } = requested;
+  if (isTrue(requested.force) && host === null) {
+    throw badRequest("Can't force to a non-provided destination");
+  }
+  refuseLocked(call, instance);
+  requireState(instance, "os-migrateLive", { vm: ["active", "paused"] });
+  if (host !== null && store.computeNodes.byHost(host).length === 0) {
+    throw badRequest(`Compute host ${host} could not be found.`);
+  }
+  begin(deps, call, instance, { taskState: "migrating" }, "live-migration");
+  return store.tasks.add({
+    kind: "live_migrate_instance",
+    instanceUuid: instance.uuid,
+    requestId: call.requestId,
+    host,
+    forced: host !== null && (call.version < 30 || isTrue(requested.force)),
+    blockMigration: requested.block_migration === "auto" ? null : isTrue(requested.block_migration),
+    diskOverCommit: isTrue(requested.disk_over_commit ?? false),
+  });
+}
+
+/** @param failure undefined: a destination was found @throws {Fault} 400, 409; what is unexpected as it is */
+function answerOf({ task }: StoredTask, failure: unknown): Answer {
+  if (failure === undefined) {
+    return ACCEPTED;
+  }
+  if (failure instanceof InstanceInvalidState) {
+    throw conflict(
+      `Cannot 'os-migrateLive' instance ${task.instanceUuid} while it is in power_state ${failure.powerState}`,
+    );
+  }
+  const unsuitable = UNSUITABLE_HOST_ERRORS.some((kind) => failure instanceof kind);
+  throw unsuitable ? badRequest(messageOf(failure)) : failure;
+}

@@ -22,9 +22,9 @@ interface ChangingAction {
   readonly run: (deps: ComputeDeps, call: Call) => Answer;
 }
 
-/** Waits for the answer of the server's host. */
+/** Waits for the response of the server's host, or for the end of a task; makes its own transactions. */
 interface AskingAction {
-  readonly ask: (deps: ComputeDeps, call: Call) => Promise<Answer>;
+  readonly ask: (deps: ComputeDeps, call: Call) => Answer | Promise<Answer>;
 }
 
 /** A body whose only member may be anything. */

@@ -4,7 +4,7 @@ import { ActionEvents } from "../../../../../src/cluster/conductor/tasks/action-
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import { ConductorBench } from "../../../../unit/cluster/conductor/tasks/bench.js";
 
-const CONTEXT: TaskContext = { requestId: "req-1", restarted: false, finish: () => {} };
+const CONTEXT: TaskContext = { requestId: "req-1", restarted: false, report: () => {}, finish: () => {} };
 
 let store: Store;
 let request: { readonly instanceUuid: string; readonly requestId: string };

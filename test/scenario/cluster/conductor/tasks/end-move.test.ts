@@ -45,7 +45,7 @@ describe("failMove", () => {
     const finish = () => {
       finished += 1;
     };
-    const context: TaskContext = { requestId: REQUEST, restarted: false, finish };
+    const context: TaskContext = { requestId: REQUEST, restarted: false, report: () => {}, finish };
     const fail = async (end: Partial<Parameters<typeof failMove>[3]> = {}) => {
       const fault = new Error("why");
       const full = { taskState: "resize_prep", vmState: undefined, fault, ...end } as const;

@@ -103,14 +103,14 @@ describe("6.5 rows 2 to 4, step by step", () => {
   it.each([
     ["running", 1, true],
     ["paused", 3, true],
-    ["shut down", 4, false],
+    ["shutdown", 4, false],
     ["suspended", 7, false],
-  ] as const)("a guest that is %s", async (_what, powerState, goes) => {
+  ] as const)("a guest that is %s", async (name, powerState, goes) => {
     const world = await guest({ changes: { powerState } });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(world.bench.casts).toHaveLength(goes ? 1 : 0);
     if (!goes) {
-      const why = `Instance I in power state ${powerState}. Cannot live migrate while the instance is in this state.`;
+      const why = `Instance I in power_state ${name}. Cannot live migrate while the instance is in this state.`;
       expect(outcome(lines)).toEqual(refused(why));
       expect(outside(lines)).toEqual(["GET /allocations/M1", "GET /allocations/I", "GET /allocations/I"]);
     }

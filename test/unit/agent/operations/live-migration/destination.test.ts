@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { InstanceNotFound, MigrationPreCheckError, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
-import { InstanceExists, NotImplemented } from "../../../../../src/virt/errors.js";
+import {
+  MigrationPreCheckError as DriverPreCheckError,
+  InstanceExists,
+  NotImplemented,
+} from "../../../../../src/virt/errors.js";
 import { DISKS, FlowStage, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 import { MESSAGE } from "../../support/staged-live.js";
 import { TO_HERE } from "../../support/staged-move.js";
@@ -277,6 +281,13 @@ describe("6.5 row 4, the checks", () => {
     expect(failure).toBeInstanceOf(MigrationPreCheckError);
     expect(stage.did.slice(cleans ? 2 : 1)).toEqual(cleans ? [CLEANED] : []);
     expect(stage.logged("could not remove")).toBe(0);
+  });
+
+  test("a refusal that the driver words itself arrives as it is, without the host's name before it", async () => {
+    const stage = checking();
+    const refusal = new DriverPreCheckError("Migration pre-check error: another processor");
+    stage.answers["driver.checkCanLiveMigrateDestination"] = refusal;
+    expect(await check(stage)).toMatchObject({ name: "MigrationPreCheckError", message: refusal.message });
   });
 
   test.each([new InstanceNotFound("gone"), new MigrationPreCheckError("said by the source")])(

@@ -116,7 +116,7 @@ it("errors have OpenStack's names, which faults of instances show", () => {
     new live.UnableToMigrateToSelf("i", "h"),
     new live.InvalidHypervisorType(),
     new live.DestinationHypervisorTooOld(),
-    new live.InstanceInvalidState("i", "4"),
+    new live.InstanceInvalidState("i", 4),
   ];
   expect(errors.map(({ name }) => name)).toEqual([
     "MaxRetriesExceeded",

@@ -67,6 +67,31 @@ async function bench(concurrency: number) {
 }
 
 describe("task runner", () => {
+  it("resolves the end of a task to what its flow reported or threw, and to undefined if it succeeded", async () => {
+    const { store, contexts, create, end, settle } = await bench(4);
+    const runner = create();
+    runner.start();
+    const ended = ["reported", "thrown", "fine"].map((requestId, index) =>
+      runner.ended(store.tasks.add(taskOf([A, B, C][index] ?? A, requestId)).id),
+    );
+    runner.wake();
+    await settle();
+    contexts.get("reported")?.report(new Error("no host"));
+    await end("reported");
+    await end("thrown", new Error("a defect"));
+    await end("fine");
+    expect(await Promise.all(ended)).toMatchObject([{ message: "no host" }, { message: "a defect" }, undefined]);
+  });
+
+  it("lets nobody wait for a task that it does not begin any more", async () => {
+    const { store, create } = await bench(1);
+    const runner = create();
+    const ended = runner.ended(store.tasks.add(taskOf(A, "waiting")).id);
+    await runner.stop();
+    expect(await ended).toMatchObject({ message: expect.stringContaining("stops") });
+    expect(store.tasks.pending(), "it goes on at the next start").toHaveLength(1);
+  });
+
   it("says of each task that ends how long ago it was stored", async () => {
     const { store, runtime, create, end, settle } = await bench(2);
     const runner = create();
