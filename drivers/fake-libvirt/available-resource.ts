@@ -30,10 +30,11 @@ export function availableResource(
     hypervisorType: config.hypervisorType,
     hypervisorVersion: config.hypervisorVersion,
     hypervisorHostname: hostname,
-    supportedInstances: [
-      ["x86_64", "kvm", "hvm"],
-      ["i686", "kvm", "hvm"],
-    ],
+    // As libvirt with KVM reports them: QEMU emulates the same architectures.
+    supportedInstances: [cpu.arch, "i686"].flatMap((arch) => [
+      [arch, "kvm", "hvm"] as const,
+      [arch, "qemu", "hvm"] as const,
+    ]),
     diskAvailableLeast: config.diskGb - localGbUsed,
   };
 }

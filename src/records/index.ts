@@ -6,6 +6,7 @@ export * from "./flavor.js";
 export * from "./guest-diagnostics.js";
 export * from "./hypervisor-guest.js";
 export * from "./image-properties.js";
+export * from "./image-property-rules.js";
 export * from "./injected-file.js";
 export * from "./instance.js";
 export * from "./migration.js";

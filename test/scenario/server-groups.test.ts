@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { ServerGroupPolicy } from "../../src/records/index.js";
+import { MULTIPLIERS } from "../fixtures/scheduler-rules.js";
 import { ConductorBench, NEED as NEED_OF_ONE } from "../unit/cluster/conductor/tasks/bench.js";
 
 let bench: ConductorBench;
@@ -75,7 +76,7 @@ describe("6.9 the scheduler", () => {
     ["soft-affinity", 1],
     ["soft-anti-affinity", 3],
   ])("%s: prefers, and does not refuse", async (policy, used) => {
-    bench = await ConductorBench.open({ softWeights: { affinity: 5, antiAffinity: 5 } });
+    bench = await ConductorBench.open({ multipliers: { ...MULTIPLIERS, softAffinity: 5, softAntiAffinity: 5 } });
     makeGroup(policy);
     await hosts(3);
     for (let count = 0; count < 3; count += 1) {

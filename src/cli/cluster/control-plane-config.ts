@@ -82,9 +82,14 @@ export function controlPlaneOptions({
         isolate: scheduler.enableIsolatedAggregateFiltering,
       },
       filters: filterScheduler.enabledFilters,
-      softWeights: {
-        affinity: filterScheduler.softAffinityWeightMultiplier,
-        antiAffinity: filterScheduler.softAntiAffinityWeightMultiplier,
+      multipliers: {
+        ram: filterScheduler.ramWeightMultiplier,
+        cpu: filterScheduler.cpuWeightMultiplier,
+        disk: filterScheduler.diskWeightMultiplier,
+        ioOps: filterScheduler.ioOpsWeightMultiplier,
+        softAffinity: filterScheduler.softAffinityWeightMultiplier,
+        softAntiAffinity: filterScheduler.softAntiAffinityWeightMultiplier,
+        buildFailure: filterScheduler.buildFailureWeightMultiplier,
       },
     },
     ...taskOptions(defaults),

@@ -18,10 +18,20 @@ export interface AggregateRules {
 const TENANT_KEY = "filter_tenant_id";
 const TRAIT_KEY = "trait:";
 
-/** What the server asks of Placement. */
-export function requestedResources(store: Store, { spec, instanceUuid }: ScheduleRequest): ResourceRequest {
+/** The properties of the server's image, as they were when the server was made or rebuilt. */
+export function requestedImage(
+  store: Store,
+  { instanceUuid }: Pick<ScheduleRequest, "instanceUuid">,
+): Readonly<Record<string, string>> {
   const instance = store.instances.get(instanceUuid) ?? store.requests.buildRequest(instanceUuid)?.instance;
-  const imageProperties = instance === undefined ? {} : imagePropertiesOf(instance);
+  return instance === undefined ? {} : imagePropertiesOf(instance);
+}
+
+/** The resources and traits that the server requests of Placement. */
+export function requestedResources(
+  { spec }: Pick<ScheduleRequest, "spec">,
+  imageProperties: Readonly<Record<string, string>>,
+): ResourceRequest {
   return resourceRequest(spec.flavor, { volumeBacked: spec.isBfv, imageProperties });
 }
 

@@ -1,6 +1,7 @@
 import { isUp } from "../../conductor/liveness.js";
 import type { SchedulerFilter } from "../../config/sections/service-options.js";
 import { type GroupState, groupRefusal } from "./group-placements.js";
+import { hasCapabilities, supportsImage } from "./host-requirements.js";
 import type { HostState } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
 
@@ -15,6 +16,8 @@ export interface FilterContext {
   readonly filters: ReadonlySet<SchedulerFilter>;
   /** Where the servers are that the request's hints name. */
   readonly hinted: Readonly<Partial<Record<string, ReadonlySet<string>>>>;
+  /** Properties of the server's image. */
+  readonly image: Readonly<Record<string, string>>;
 }
 
 /** Why a host cannot be used, in words that follow a count: `2 hosts are down`. */
@@ -83,12 +86,28 @@ function differentHost(
   return isRefused ? "with a server of different_host" : null;
 }
 
+function computeCapabilities(host: HostState, { spec }: ScheduleRequest, { filters }: FilterContext): Refusal | null {
+  const fits = !filters.has("ComputeCapabilitiesFilter") || hasCapabilities(host, spec.flavor.extraSpecs);
+  return fits ? null : "without the capabilities that the flavor's extra specs compare";
+}
+
+function imageProperties(
+  host: HostState,
+  _request: ScheduleRequest,
+  { filters, image }: FilterContext,
+): Refusal | null {
+  const fits = !filters.has("ImagePropertiesFilter") || supportsImage(host, image);
+  return fits ? null : "of another architecture, hypervisor type or VM mode than the image requires";
+}
+
 /** The filters in the order in which they run; the first refusal counts. */
 const FILTERS: readonly Filter[] = [
   ignoredHosts,
   requestedDestination,
   computeService,
   availabilityZone,
+  computeCapabilities,
+  imageProperties,
   serverGroup,
   sameHost,
   differentHost,

@@ -1,8 +1,14 @@
 import type { ComputeNode, Service } from "../../records/index.js";
+import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 
-/** What filters and weighers look at in a compute node, and what a selection names. */
-export type ScheduledNode = Pick<ComputeNode, "id" | "uuid" | "host" | "hypervisorHostname" | "stats">;
+/** The attributes of a compute node that filters and weighers read, and that a selection names. */
+export type ScheduledNode = Omit<ComputeNode, "metrics" | "numaTopology" | "pciDevicePools">;
+
+/** By the key of an aggregate's metadata, `ram_weight_multiplier`; NaN: the text is no number. */
+export type Multipliers = Readonly<Record<string, number>>;
+
+const MULTIPLIER = "_weight_multiplier";
 
 /** What they look at in a service. */
 export type ScheduledService = Pick<
@@ -21,6 +27,8 @@ export class HostRecords {
   /** What is kept, by the ids that the store's changes name. */
   readonly #uuidOf = new Map<number, string>();
   readonly #hostOf = new Map<number, string>();
+  /** By host; undefined: an aggregate has changed since they were read. */
+  #multipliers: ReadonlyMap<string, Multipliers> | undefined;
 
   /** Listens to the store for as long as that is open. */
   constructor(store: Store) {
@@ -30,6 +38,8 @@ export class HostRecords {
         this.#nodes.delete(this.#uuidOf.get(Number(id)) ?? "");
       } else if (kind === "service") {
         this.#serviceChanged(this.#hostOf.get(Number(id)) ?? "", heardAt);
+      } else if (kind === "aggregate") {
+        this.#multipliers = undefined;
       }
     });
   }
@@ -51,9 +61,11 @@ export class HostRecords {
   nodes(uuids: readonly string[]): ReadonlyMap<string, ScheduledNode> {
     const unread = uuids.filter((uuid) => !this.#nodes.has(uuid));
     if (unread.length > 0) {
-      for (const { id, uuid, host, hypervisorHostname, stats } of this.#store.computeNodes.byUuids(unread)) {
-        this.#nodes.set(uuid, { id, uuid, host, hypervisorHostname, stats });
-        this.#uuidOf.set(id, uuid);
+      for (const { metrics: _, numaTopology: _numa, pciDevicePools: _pci, ...node } of this.#store.computeNodes.byUuids(
+        unread,
+      )) {
+        this.#nodes.set(node.uuid, node);
+        this.#uuidOf.set(node.id, node.uuid);
       }
     }
     return this.#nodes;
@@ -71,4 +83,30 @@ export class HostRecords {
     }
     return this.#services;
   }
+
+  /** The multipliers of weighers that host aggregates set in their metadata, by host. */
+  multipliers(): ReadonlyMap<string, Multipliers> {
+    this.#multipliers ??= multipliersOf(this.#store.aggregates.list());
+    return this.#multipliers;
+  }
+}
+
+function multipliersOf(aggregates: readonly Aggregate[]): ReadonlyMap<string, Multipliers> {
+  const byHost = new Map<string, Record<string, number>>();
+  for (const { hosts, metadata } of aggregates) {
+    const found = Object.entries(metadata).filter(([key]) => key.endsWith(MULTIPLIER));
+    for (const host of found.length > 0 ? hosts : []) {
+      const multipliers = byHost.get(host) ?? {};
+      byHost.set(host, multipliers);
+      for (const [key, text] of found) {
+        // Of several aggregates the least counts; a text that is no number makes Nova fall back to the option.
+        multipliers[key] = Math.min(multipliers[key] ?? Number.POSITIVE_INFINITY, numberOf(text));
+      }
+    }
+  }
+  return byHost;
+}
+
+function numberOf(text: string): number {
+  return text.trim() === "" ? Number.NaN : Number(text);
 }

@@ -6,7 +6,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
-import { type AggregateRules, candidatesGroups, requestedResources } from "./candidates-query.js";
+import { type AggregateRules, candidatesGroups, requestedImage, requestedResources } from "./candidates-query.js";
 import { claimSelection, type SelectionClaim } from "./claim.js";
 import { NoValidHost } from "./errors.js";
 import { filterHosts, type Refusal } from "./filters.js";
@@ -14,7 +14,7 @@ import { GroupPlacements, type GroupState, groupRefusal } from "./group-placemen
 import { HostRecords } from "./host-records.js";
 import { type HostState, hostStates, selectionOf } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
-import { type SoftWeights, weighHosts } from "./weighers.js";
+import { type WeightMultipliers, weighHosts } from "./weighers.js";
 
 /** From this level on agents put OWNER_NOVA on their providers (spec 4.7). */
 const OWNER_TRAIT_SERVICE_VERSION = 73;
@@ -27,7 +27,7 @@ export interface SchedulerConfig {
   readonly aggregates: AggregateRules;
   /** `[filter_scheduler] enabled_filters` */
   readonly filters: ReadonlySet<SchedulerFilter>;
-  readonly softWeights: SoftWeights;
+  readonly multipliers: WeightMultipliers;
   /** `service_down_time` in milliseconds. */
   readonly serviceDownTime: number;
 }
@@ -81,9 +81,10 @@ export function createScheduler(parts: {
   };
 
   async function select(request: ScheduleRequest, group: GroupState | null): Promise<Destination> {
-    const { hosts, version } = await candidates(request, group);
+    const image = requestedImage(store, request);
+    const { hosts, version } = await candidates(request, group, image);
     try {
-      const { chosen, others } = await claimFirst(request, group, hosts, version);
+      const { chosen, others } = await claimFirst(request, group, image, { hosts, version });
       return { selection: selectionOf(chosen, version), alternates: others.map((host) => selectionOf(host, version)) };
     } catch (error) {
       // What a lost answer left behind. A move's instance keeps what it held before: who asked takes the claim off that.
@@ -111,8 +112,12 @@ export function createScheduler(parts: {
     return null;
   }
 
-  async function candidates(request: ScheduleRequest, group: GroupState | null): Promise<Offer> {
-    const wanted = requestedResources(store, request);
+  async function candidates(
+    request: ScheduleRequest,
+    group: GroupState | null,
+    image: Readonly<Record<string, string>>,
+  ): Promise<Offer> {
+    const wanted = requestedResources(request, image);
     const groups = candidatesGroups(wanted, request.spec.projectId, () => store.aggregates.list(), config.aggregates);
     const inTree = requestedProvider(request, group);
     const answer = await placement.getAllocationCandidates(
@@ -160,13 +165,14 @@ export function createScheduler(parts: {
   async function claimFirst(
     request: ScheduleRequest,
     group: GroupState | null,
-    hosts: readonly HostState[],
-    version: string,
+    image: Readonly<Record<string, string>>,
+    { hosts, version }: Offer,
   ): Promise<{ readonly chosen: HostState; readonly others: readonly HostState[] }> {
     const { serviceDownTime, filters } = config;
-    const context = { now: clock.now(), serviceDownTime, group, filters, hinted: hintedHosts(request) };
+    const context = { now: clock.now(), serviceDownTime, group, filters, hinted: hintedHosts(request), image };
     const { passed, refused } = filterHosts(hosts, request, context);
-    const sorted = weighHosts(passed, { group, softWeights: config.softWeights }, random);
+    const { multipliers } = config;
+    const sorted = weighHosts(passed, { group, multipliers, ofAggregates: records.multipliers() }, random);
     const { instanceUuid: instance, requestId } = request;
     const { projectId, userId } = request.spec;
     const claim = { consumer: instance, projectId, userId, held: request.held };

@@ -1,38 +1,90 @@
 import type { Random } from "../../runtime/random.js";
 import type { GroupState } from "./group-placements.js";
+import type { Multipliers } from "./host-records.js";
+import { failedBuilds, freeDiskGb, ioOperations } from "./host-requirements.js";
 import type { HostState } from "./host-state.js";
 
+/** The options `[filter_scheduler] *_weight_multiplier`; an aggregate's metadata overrides them for its hosts. */
+export interface WeightMultipliers {
+  readonly ram: number;
+  readonly cpu: number;
+  readonly disk: number;
+  readonly ioOps: number;
+  readonly softAffinity: number;
+  readonly softAntiAffinity: number;
+  readonly buildFailure: number;
+}
+
 interface Weigher {
-  readonly multiplier: number;
+  /** The configured multiplier. */
+  readonly multiplier: (configured: WeightMultipliers) => number;
+  /** The key of an aggregate's metadata that overrides it. */
+  readonly key: string;
+  /** -1: Nova negates the multiplier. */
+  readonly sign?: -1;
   readonly weigh: (host: HostState) => number;
+  /** Values are scaled from zero to the greatest; else from the least. */
+  readonly fromZero?: true;
 }
 
-/** Multipliers as of Nova's `[filter_scheduler] *_weight_multiplier`. */
 const WEIGHERS: readonly Weigher[] = [
-  { multiplier: 1, weigh: ({ resources }) => free(resources.MEMORY_MB) },
-  { multiplier: 1, weigh: ({ resources }) => free(resources.VCPU) },
-  { multiplier: -1_000_000, weigh: ({ node }) => Number(node.stats.failed_builds ?? 0) },
+  {
+    multiplier: ({ ram }) => ram,
+    key: "ram_weight_multiplier",
+    weigh: ({ resources }) => free(resources.MEMORY_MB),
+    fromZero: true,
+  },
+  {
+    multiplier: ({ cpu }) => cpu,
+    key: "cpu_weight_multiplier",
+    weigh: ({ resources }) => free(resources.VCPU),
+    fromZero: true,
+  },
+  {
+    multiplier: ({ disk }) => disk,
+    key: "disk_weight_multiplier",
+    // The disk of a sharing provider is not in the root's inventory.
+    weigh: ({ node, resources }) => (resources.DISK_GB === undefined ? freeDiskGb(node) : free(resources.DISK_GB)),
+    fromZero: true,
+  },
+  {
+    multiplier: ({ ioOps }) => ioOps,
+    key: "io_ops_weight_multiplier",
+    weigh: ({ node }) => ioOperations(node),
+    fromZero: true,
+  },
+  {
+    multiplier: ({ buildFailure }) => buildFailure,
+    key: "build_failure_weight_multiplier",
+    sign: -1,
+    weigh: ({ node }) => failedBuilds(node),
+  },
 ];
-
-/** `[filter_scheduler] soft_affinity_weight_multiplier`, `soft_anti_affinity_weight_multiplier`. Nova's default for both: 1. */
-export interface SoftWeights {
-  readonly affinity: number;
-  readonly antiAffinity: number;
-}
 
 interface Preference {
   /** Null: the server is in no group. */
   readonly group: GroupState | null;
-  readonly softWeights: SoftWeights;
+  readonly multipliers: WeightMultipliers;
+  /** By host. */
+  readonly ofAggregates: ReadonlyMap<string, Multipliers>;
 }
 
 /** Soft policies prefer hosts; the others have been asked as filters. */
-function groupWeighers({ group, softWeights }: Preference): readonly Weigher[] {
+function groupWeighers(group: GroupState | null): readonly Weigher[] {
   if (group?.policy !== "soft-affinity" && group?.policy !== "soft-anti-affinity") {
     return [];
   }
-  const multiplier = group.policy === "soft-affinity" ? softWeights.affinity : -softWeights.antiAffinity;
-  return [{ multiplier, weigh: ({ node }) => group.others.get(node.host) ?? 0 }];
+  const weigh: Weigher["weigh"] = ({ node }) => group.others.get(node.host) ?? 0;
+  return group.policy === "soft-affinity"
+    ? [{ multiplier: ({ softAffinity }) => softAffinity, key: "soft_affinity_weight_multiplier", weigh }]
+    : [
+        {
+          multiplier: ({ softAntiAffinity }) => softAntiAffinity,
+          key: "soft_anti_affinity_weight_multiplier",
+          sign: -1,
+          weigh,
+        },
+      ];
 }
 
 interface Weighed {
@@ -41,7 +93,7 @@ interface Weighed {
   weight: number;
 }
 
-/** Best first; among equals by lot. Each weigher's values are scaled to 0..1 over these hosts. */
+/** Returns the hosts, best first; the order of equals is random. Each weigher's values are scaled to 0..1 over these hosts. */
 export function weighHosts(
   hosts: readonly HostState[],
   preference: Preference,
@@ -51,11 +103,12 @@ export function weighHosts(
   const weighed = hosts
     .toSorted((left, right) => left.node.id - right.node.id)
     .map((host): Weighed => ({ host, weight: 0, lot: random.next() }));
-  for (const { multiplier, weigh } of [...WEIGHERS, ...groupWeighers(preference)]) {
+  const { group, multipliers, ofAggregates } = preference;
+  for (const weigher of [...WEIGHERS, ...groupWeighers(group)]) {
     const values = new Float64Array(weighed.length);
-    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let [least, most] = weigher.fromZero ? [0, 0] : [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const [index, { host }] of weighed.entries()) {
-      const value = weigh(host);
+      const value = weigher.fromZero ? Math.max(0, weigher.weigh(host)) : weigher.weigh(host);
       values[index] = value;
       least = Math.min(least, value);
       most = Math.max(most, value);
@@ -63,7 +116,10 @@ export function weighHosts(
     if (most <= least) {
       continue;
     }
+    const configured = weigher.multiplier(multipliers);
     for (const [index, each] of weighed.entries()) {
+      const own = ofAggregates.get(each.host.node.host)?.[weigher.key] ?? configured;
+      const multiplier = (weigher.sign ?? 1) * (Number.isNaN(own) ? configured : own);
       each.weight += (multiplier * ((values[index] ?? 0) - least)) / (most - least);
     }
   }

@@ -204,7 +204,7 @@ export const SCHEDULER_OPTIONS = forControlPlane({
 });
 
 /**
- * Nova's filters that there are here. What the second and third compare, Placement does.
+ * The filters of Nova that the embedded scheduler has.
  * @internal for tests
  */
 export const SCHEDULER_FILTERS = [
@@ -227,10 +227,32 @@ export const FILTER_SCHEDULER_OPTIONS = {
     { source: "6.1 row 2", reader: "control-plane" },
   ),
   track_instance_changes: option(boolean, true, "Tell the scheduler which instances are on this host."),
+  ram_weight_multiplier: option(
+    float(),
+    1,
+    "How much free memory counts for a host; negative: against it. As all multipliers here, metadata of this name overrides it " +
+      "for the hosts of an aggregate.",
+    { source: "6.1 row 2", reader: "control-plane" },
+  ),
+  cpu_weight_multiplier: option(float(), 1, "How much free VCPUs count for a host; negative: against it.", {
+    source: "6.1 row 2",
+  }),
+  disk_weight_multiplier: option(float(), 1, "How much free disk counts for a host; negative: against it.", {
+    source: "6.1 row 2",
+  }),
+  io_ops_weight_multiplier: option(
+    float(),
+    -1,
+    "How much guests that are built, moved, rebuilt, rescued or saved as images count for their host; negative: against it.",
+    { source: "6.1 row 2", reader: "control-plane" },
+  ),
+  build_failure_weight_multiplier: option(float(), 1_000_000, "How much failed builds count against a host.", {
+    source: "4.10",
+  }),
   soft_affinity_weight_multiplier: option(
     float({ min: 0 }),
     1,
-    "How much a soft-affinity group counts for hosts with its members; free memory and free processors count for 1 each.",
+    "How much a soft-affinity group counts for hosts with its members.",
     { source: "6.9", reader: "control-plane" },
   ),
   soft_anti_affinity_weight_multiplier: option(

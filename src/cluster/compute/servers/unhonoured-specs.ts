@@ -1,4 +1,4 @@
-import type { Flavor } from "../../../records/index.js";
+import { type Flavor, invalidImageProperty } from "../../../records/index.js";
 import { badRequest } from "../api/fault.js";
 import { boolFromText } from "../api/schema-parts.js";
 import { refuseCpuConflicts } from "./cpu-conflicts.js";
@@ -18,7 +18,6 @@ const UNHONOURED: readonly (readonly [what: string, spec: RegExp])[] = [
   ["virtual IOMMUs", /^hw[:_]viommu_model$/],
   ["secure boot", /^os[:_]secure_boot$/],
   ["accelerators", /^accel:device_profile$/],
-  ["comparisons with hosts' capabilities", /^capabilities:./],
 ];
 
 /** Specs of a boolean, or of a word for no. */
@@ -27,13 +26,26 @@ const DISABLED = /^os[:_]secure_boot$/;
 
 /**
  * Refuses what a server would have to have and would not get: Nova would give it, or find no host. Specs of namespaces that
- * Nova does not know are the operator's own and mean nothing.
+ * Nova does not know are the operator's own and mean nothing. Rejects image properties with values that Nova does not know, too.
  * @throws {Fault} 400, which names the spec
  */
 export function refuseUnhonoured(flavor: Flavor, imageProperties: Readonly<Record<string, string>>): void {
+  refuseInvalidProperties(imageProperties);
   refuse("Flavor extra spec", flavor.extraSpecs);
   refuse("Image property", imageProperties);
   refuseCpuConflicts(flavor, imageProperties);
+}
+
+/** With Nova's texts. @throws {Fault} 400 */
+function refuseInvalidProperties(imageProperties: Readonly<Record<string, string>>): void {
+  const { img_config_drive: configDrive = "optional" } = imageProperties;
+  if (configDrive !== "optional" && configDrive !== "mandatory") {
+    throw badRequest(`Image's config drive option '${configDrive}' is invalid`);
+  }
+  const error = invalidImageProperty(imageProperties);
+  if (error !== null) {
+    throw badRequest(`Invalid image metadata. Error: ${error}`);
+  }
 }
 
 function refuse(where: string, specs: Readonly<Record<string, string>>): void {

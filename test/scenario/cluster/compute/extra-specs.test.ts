@@ -99,7 +99,6 @@ describe("what is known and not honoured is refused, by name", () => {
     ["hw:tpm_version", "2.0"],
     ["os:secure_boot", "required"],
     ["accel:device_profile", "fpga"],
-    ["capabilities:vcpus", ">= 4"],
   ])("flavor %s=%s", async (name, value) => {
     setSpecs({ [name]: value });
     const reply = await create();
@@ -108,6 +107,28 @@ describe("what is known and not honoured is refused, by name", () => {
       expect.stringContaining(`Flavor extra spec '${name}' asks for`),
     ]);
     expect(world.store.tasks.pending()).toEqual([]);
+  });
+
+  test.each<[Readonly<Record<string, string>>, string]>([
+    [{ architecture: "x64" }, "Invalid image metadata. Error: Architecture name 'x64' is not valid"],
+    [{ hw_architecture: "" }, "Invalid image metadata. Error: Architecture name '' is not valid"],
+    [{ hypervisor_type: "hal" }, "Invalid image metadata. Error: Hypervisor virt type 'hal' is not valid"],
+    [{ vm_mode: "solid" }, "Invalid image metadata. Error: Virtual machine mode 'solid' is not valid"],
+    [
+      { hypervisor_version_requires: ">=2" },
+      "Invalid image metadata. Error: Version >=2 is not a valid predicate in field img_hv_requested_version",
+    ],
+    [{ hw_disk_bus: "pci" }, "Invalid image metadata. Error: Field value pci is invalid"],
+    [{ hw_cpu_cores: "two" }, "Invalid image metadata. Error: invalid literal for int() with base 10: 'two'"],
+    [{ img_config_drive: "always" }, "Image's config drive option 'always' is invalid"],
+  ])("an image with %j", async (properties, message) => {
+    const reply = await create(image(properties));
+    expect([reply.status, reply.message]).toEqual([400, message]);
+  });
+
+  test("not an image with values that Nova knows", async () => {
+    const known = { architecture: "AMD64", hw_vif_model: "VirtualE1000", os_type: "Linux", hw_boot_menu: "maybe" };
+    expect((await create(image({ ...known, hw_cpu_cores: " 2 ", of_the_user: "anything" }))).status).toBe(202);
   });
 
   test("the image's properties too", async () => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/cluster/control-plane-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { NOVA_QUOTA } from "../../../fixtures/quota.js";
-import { FILTERS, NO_RULES, SOFT_WEIGHTS } from "../../../fixtures/scheduler-rules.js";
+import { FILTERS, MULTIPLIERS, NO_RULES } from "../../../fixtures/scheduler-rules.js";
 
 async function read(text: string, flags: Partial<ControlPlaneFlags> = {}) {
   const runtime = new VirtualWorld().spawn();
@@ -21,7 +21,7 @@ it("has Nova's defaults", async () => {
       maxPlacementResults: 1000,
       aggregates: NO_RULES,
       filters: FILTERS,
-      softWeights: SOFT_WEIGHTS,
+      multipliers: MULTIPLIERS,
     },
     quota: NOVA_QUOTA,
     allowResizeToSameHost: false,

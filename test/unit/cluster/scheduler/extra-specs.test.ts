@@ -101,6 +101,40 @@ describe("extra specs at the scheduler", () => {
   });
 });
 
+it("hosts that lack what image and extra specs require are refused, whatever room they have", async () => {
+  await bench.host("devstack1");
+  const node = bench.store.computeNodes.byHost("devstack1")[0]?.id ?? 0;
+  bench.store.computeNodes.save(node, { supportedHvSpecs: [["x86_64", "kvm", "hvm"]] });
+  const server = await bench.server("devstack1");
+  const image = (architecture: string) =>
+    bench.store.instances.save(server.uuid, { systemMetadata: withImageProperties({}, { architecture }) });
+  image("aarch64");
+  await expect(select({}, server.uuid)).rejects.toThrow("of another architecture");
+  image("x86_64");
+  await expect(select({ "capabilities:hypervisor_type": "Xen" }, server.uuid)).rejects.toThrow(
+    "without the capabilities",
+  );
+  expect((await select({}, server.uuid)).host).toBe("devstack1");
+});
+
+describe("the multipliers of weighers", () => {
+  it("are those of the host's aggregates, as they are now", async () => {
+    await bench.host("large", { memoryMb: 8192 });
+    await bench.host("small", { memoryMb: 4096 });
+    const host = async () => {
+      const selection = await select({});
+      await bench.placement.deleteAllocation(I, { force: true });
+      return selection.host;
+    };
+    expect(await host()).toBe("large");
+    const { id } = bench.store.aggregates.create({ name: "a", metadata: { ram_weight_multiplier: "-1.5" } });
+    bench.store.aggregates.addHost(id, "large");
+    expect(await host()).toBe("small");
+    bench.store.aggregates.update(id, { metadata: { ram_weight_multiplier: "2" } });
+    expect(await host()).toBe("large");
+  });
+});
+
 describe("aggregates", () => {
   const open = async (rules: Partial<AggregateRules>) => {
     bench = await ConductorBench.open({ aggregates: { ...NO_RULES, ...rules } });

@@ -10,7 +10,7 @@ import { aComputeNode, aFlavor } from "../../../fixtures/records.js";
 import { FILTERS } from "../../../fixtures/scheduler-rules.js";
 
 const NOW = 1_000_000;
-const CONTEXT = { now: NOW, serviceDownTime: 60_000, group: null, filters: FILTERS, hinted: {} };
+const CONTEXT = { now: NOW, serviceDownTime: 60_000, group: null, filters: FILTERS, hinted: {}, image: {} };
 const SPEC: RequestSpec = {
   instanceUuid: "I",
   projectId: "p",
@@ -33,6 +33,102 @@ function hostOf(service: Partial<Service> | null = {}, host = "h"): HostState {
     resources: {},
   };
 }
+
+describe("the capabilities of a host", () => {
+  const node = {
+    ...hostOf().node,
+    hypervisorType: "QEMU",
+    hypervisorVersion: 8_002_000,
+    cpuInfo: '{"arch": "x86_64", "features": ["sse2", "avx"], "topology": {"cores": 8}}',
+    cpuAllocationRatio: 4,
+    stats: { cpu_arch: "x86_64", num_instances: "2", boot_mode: "uefi" },
+  };
+  const passes = (
+    extraSpecs: Readonly<Record<string, string>>,
+    on: readonly string[] = ["ComputeCapabilitiesFilter"],
+  ) => {
+    const filters = new Set(on) as typeof FILTERS;
+    const request = { ...REQUEST, spec: { ...SPEC, flavor: { ...SPEC.flavor, extraSpecs } } };
+    return filterHosts([{ ...hostOf(), node }], request, { ...CONTEXT, filters }).passed.length === 1;
+  };
+
+  test.each<[string, string, boolean]>([
+    ["capabilities:hypervisor_type", "QEMU", true],
+    ["capabilities:hypervisor_type", "s== QEMU", true],
+    ["capabilities:hypervisor_type", "s!= QEMU", false],
+    ["capabilities:hypervisor_type", "<or> KVM <or> QEMU", true],
+    ["capabilities:hypervisor_type", "<or> KVM <or> Xen", false],
+    ["capabilities:hypervisor_type", "s>= R", false],
+    ["capabilities:hypervisor_version", ">= 8001000", true],
+    ["capabilities:hypervisor_version", "<= 8001000", false],
+    ["capabilities:hypervisor_version", "= 8000000", true],
+    ["capabilities:hypervisor_version", "== 8002000", true],
+    ["capabilities:hypervisor_version", "!= 8002000", false],
+    ["capabilities:hypervisor_version", ">= many", false],
+    ["capabilities:cpu_info:arch", "x86_64", true],
+    ["capabilities:cpu_info:features", "<in> avx", true],
+    ["capabilities:cpu_info:features", "<all-in> avx sse2", true],
+    ["capabilities:cpu_info:features", "<all-in> avx avx512f", false],
+    ["capabilities:cpu_info:topology:cores", ">= 8", true],
+    ["capabilities:cpu_info:topology:threads", ">= 1", false],
+    ["capabilities:cpu_info:arch:bits", "64", false],
+    ["capabilities:cpu_allocation_ratio", "4.0", true],
+    ["capabilities:boot_mode", "uefi", true],
+    ["capabilities:boot_mode", "bios", false],
+    ["capabilities:no_such_thing", "x", false],
+    ["capabilities:hypervisor_type", ">=", false],
+    ["cpu_arch", "aarch64", false],
+    ["hypervisor_type", "QEMU", true],
+    ["the_operators_own", "x", true],
+    ["quota:cpu_shares", "1", true],
+    ["constructor", "x", true],
+  ])("are compared as Nova compares them: %s=%s", (key, required, expected) => {
+    expect(passes({ [key]: required })).toBe(expected);
+    expect(passes({ [key]: required }, []), "the filter is off").toBe(true);
+  });
+});
+
+describe("the properties of an image", () => {
+  const node = {
+    ...hostOf().node,
+    hypervisorVersion: 8_002_000,
+    supportedHvSpecs: [
+      ["x86_64", "kvm", "hvm"],
+      ["i686", "qemu", "hvm"],
+    ] as const,
+  };
+  const passes = (image: Readonly<Record<string, string>>, more: object = {}) =>
+    filterHosts([{ ...hostOf(), node: { ...node, ...more } }], REQUEST, { ...CONTEXT, image }).passed.length === 1;
+
+  test.each<[Readonly<Record<string, string>>, boolean]>([
+    [{}, true],
+    [{ architecture: "x86_64" }, true],
+    [{ hw_architecture: "AMD64" }, true],
+    [{ hw_architecture: "aarch64" }, false],
+    [{ architecture: "aarch64", hw_architecture: "x86_64" }, true],
+    [{ hypervisor_type: "QEMU" }, true],
+    [{ hypervisor_type: "xapi" }, false],
+    [{ hypervisor_type: "qemu", architecture: "x86_64" }, false],
+    [{ vm_mode: "hv" }, true],
+    [{ hw_vm_mode: "xen" }, false],
+    [{ img_hv_type: "kvm", hypervisor_version_requires: ">=8.1,<9.0" }, true],
+    [{ img_hv_type: "kvm", img_hv_requested_version: "==8.2.0" }, true],
+    [{ img_hv_type: "kvm", hypervisor_version_requires: "!=8.2" }, false],
+    [{ img_hv_type: "kvm", hypervisor_version_requires: "<8.2" }, false],
+    [{ hypervisor_version_requires: "<1.0" }, true],
+  ])("decide with what the host supports: %j", (image, expected) => {
+    expect(passes(image)).toBe(expected);
+    const filters = new Set<never>();
+    const off = filterHosts([{ ...hostOf(), node }], REQUEST, { ...CONTEXT, image, filters });
+    expect(off.passed, "the filter is off").toHaveLength(1);
+  });
+
+  it("are fulfilled by no host that reports nothing, and by any version where none is known", () => {
+    expect(passes({ architecture: "x86_64" }, { supportedHvSpecs: [] })).toBe(false);
+    const required = { architecture: "x86_64", hypervisor_version_requires: ">9.0" };
+    expect(passes(required, { hypervisorVersion: 0 })).toBe(true);
+  });
+});
 
 describe("a host", () => {
   test.each<[string, Partial<Service> | null, Partial<ScheduleRequest>, string | null, boolean]>([

@@ -162,9 +162,9 @@ describe("scheduler", () => {
       }
     });
 
-    it("weighs memory as much as CPUs, whatever their amounts: the best of each are equals", async () => {
+    it("weighs memory as much as CPUs, as parts of the greatest amount of each", async () => {
       await bench.host("memory", { memoryMb: 8192, vcpus: 4 });
-      await bench.host("cpus", { memoryMb: 1024, vcpus: 16 });
+      await bench.host("cpus", { memoryMb: 2048, vcpus: 16 });
       const hosts = new Set<unknown>();
       for (let index = 0; index < 20; index += 1) {
         hosts.add(await chosen());

@@ -1,11 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GroupState } from "../../../../src/cluster/scheduler/group-placements.js";
+import type { Multipliers } from "../../../../src/cluster/scheduler/host-records.js";
 import type { HostState } from "../../../../src/cluster/scheduler/host-state.js";
 import { weighHosts } from "../../../../src/cluster/scheduler/weighers.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { aComputeNode } from "../../../fixtures/records.js";
-import { SOFT_WEIGHTS } from "../../../fixtures/scheduler-rules.js";
+import { MULTIPLIERS } from "../../../fixtures/scheduler-rules.js";
+
+const NONE: ReadonlyMap<string, Multipliers> = new Map();
 
 /** @param free by class; as much again is in use */
 function host(id: number, free: Readonly<Record<string, number>>, stats = {}): HostState {
@@ -16,9 +19,14 @@ function host(id: number, free: Readonly<Record<string, number>>, stats = {}): H
 }
 
 /** Ids, best first. */
-function order(hosts: readonly HostState[], seed = "lots", group: GroupState | null = null) {
+function order(
+  hosts: readonly HostState[],
+  seed = "lots",
+  group: GroupState | null = null,
+  ofAggregates: ReadonlyMap<string, Multipliers> = NONE,
+) {
   const { random } = new VirtualWorld({ seed }).spawn();
-  return [...weighHosts(hosts, { group, softWeights: SOFT_WEIGHTS }, random)].map(({ node }) => node.id);
+  return [...weighHosts(hosts, { group, multipliers: MULTIPLIERS, ofAggregates }, random)].map(({ node }) => node.id);
 }
 
 it("the same lots give the same order, in whatever order Placement answers", () => {
@@ -33,14 +41,15 @@ function plainOrder(hosts: readonly HostState[], seed: string): readonly number[
   const lots = new Map(byId.map(({ node }) => [node.id, random.next()]));
   const scaled = (value: (host: HostState) => number) => {
     const all = hosts.map(value);
-    const [least, most] = [Math.min(...all), Math.max(...all)];
-    return (each: HostState) => (most > least ? (value(each) - least) / (most - least) : 0);
+    const most = Math.max(0, ...all);
+    return (each: HostState) => (most > 0 ? value(each) / most : 0);
   };
   const of = (name: string) => (each: HostState) =>
     (each.resources[name]?.capacity ?? 0) - (each.resources[name]?.used ?? 0);
   const failed = scaled((each) => Number(each.node.stats.failed_builds ?? 0));
-  const [memory, cpus] = [scaled(of("MEMORY_MB")), scaled(of("VCPU"))];
-  const weight = (each: HostState) => memory(each) + cpus(each) - 1_000_000 * failed(each);
+  const [memory, cpus, disk] = [scaled(of("MEMORY_MB")), scaled(of("VCPU")), scaled(of("DISK_GB"))];
+  const load = scaled((each) => Number(each.node.stats.io_workload ?? 0));
+  const weight = (each: HostState) => memory(each) + cpus(each) + disk(each) - load(each) - 1_000_000 * failed(each);
   return hosts
     .map((each) => ({ id: each.node.id, weight: weight(each), lot: lots.get(each.node.id) ?? 0 }))
     .sort((left, right) => right.weight - left.weight || left.lot - right.lot)
@@ -51,18 +60,23 @@ it("hosts come in the order of all sorted at once, however many are asked for", 
   const aHost = fc.record({
     VCPU: fc.integer({ min: 0, max: 3 }),
     MEMORY_MB: fc.integer({ min: 0, max: 3 }),
+    DISK_GB: fc.integer({ min: 0, max: 3 }),
+    load: fc.integer({ min: 0, max: 2 }),
     failed: fc.integer({ min: 0, max: 1 }),
   });
   fc.assert(
     fc.property(fc.array(aHost, { maxLength: 40 }), fc.string(), fc.nat(40), (drawn, seed, asked) => {
-      const hosts = drawn.map(({ failed, ...free }, index) =>
-        host(((index * 7) % 41) + 1, free, failed === 0 ? {} : { failed_builds: "1" }),
+      const hosts = drawn.map(({ failed, load, ...free }, index) =>
+        host(((index * 7) % 41) + 1, free, {
+          io_workload: String(load),
+          ...(failed === 0 ? {} : { failed_builds: "1" }),
+        }),
       );
       const expected = plainOrder(hosts, seed);
       expect(order(hosts, seed)).toEqual(expected);
       const { random } = new VirtualWorld({ seed }).spawn();
       const first: number[] = [];
-      for (const { node } of weighHosts(hosts, { group: null, softWeights: SOFT_WEIGHTS }, random)) {
+      for (const { node } of weighHosts(hosts, { group: null, multipliers: MULTIPLIERS, ofAggregates: NONE }, random)) {
         if (first.push(node.id) > asked) {
           break;
         }
@@ -76,6 +90,45 @@ it.each(["MEMORY_MB", "VCPU"])("a host without %s has least of it", (name) => {
   for (const seed of ["a", "b", "c", "d", "e", "f"]) {
     expect(order([host(1, {}), host(2, { [name]: 1 })], seed)).toEqual([2, 1]);
   }
+});
+
+it("a host of 2,000 GB gets the servers before one of 100 GB that has as much memory and as many processors", () => {
+  const placed: number[] = [];
+  for (let count = 0; count < 12; count += 1) {
+    const on = (id: number) => placed.filter((each) => each === id).length;
+    const free = (id: number, disk: number) => ({
+      VCPU: 64 - on(id),
+      MEMORY_MB: 65_536 - 512 * on(id),
+      DISK_GB: disk - on(id),
+    });
+    placed.push(order([host(1, free(1, 100)), host(2, free(2, 2_000))])[0] ?? 0);
+  }
+  expect(placed).toEqual(Array.from({ length: 12 }, () => 2));
+});
+
+it("a host whose root has no disk of its own is weighed by the disk in its record", () => {
+  const shared = (id: number, freeDiskGb: number, diskAvailableLeast: number | null) => {
+    const each = host(id, { VCPU: 1 });
+    return { ...each, node: { ...each.node, freeDiskGb, diskAvailableLeast } };
+  };
+  expect(order([shared(1, 10, null), shared(2, 20, null)])).toEqual([2, 1]);
+  expect(order([shared(1, 10, 10), shared(2, 20, -5)]), "what the hypervisor has less than the records").toEqual([
+    1, 2,
+  ]);
+});
+
+it("a host whose disks are busy comes last among equals", () => {
+  const equal = { VCPU: 1, MEMORY_MB: 1, DISK_GB: 1 };
+  expect(order([host(1, equal, { io_workload: "3" }), host(2, equal, { io_workload: "1" })])).toEqual([2, 1]);
+});
+
+it("an aggregate's metadata overrides a multiplier for its hosts", () => {
+  const hosts = [host(1, { MEMORY_MB: 1 }), host(2, { MEMORY_MB: 2 })];
+  const named = hosts.map((each) => ({ ...each, node: { ...each.node, host: `h${each.node.id}` } }));
+  const ofAggregate = (value: number) => new Map([["h2", { ram_weight_multiplier: value }]]);
+  expect(order(named)).toEqual([2, 1]);
+  expect(order(named, "lots", null, ofAggregate(-1))).toEqual([1, 2]);
+  expect(order(named, "lots", null, ofAggregate(Number.NaN)), "a text that is no number").toEqual([2, 1]);
 });
 
 it("a failed build outweighs everything", () => {
