@@ -36,7 +36,7 @@ async function member(host: string): Promise<string> {
 /** Where the last messages sent their instances. */
 const sentTo = (from = 0) => bench.casts.slice(from).map(({ host }) => host);
 
-const refused = (uuid: string) => bench.store.instances.fault(uuid)?.message;
+const refused = (uuid: string) => bench.store.instances.fault(uuid)?.details;
 
 describe("6.9 the scheduler", () => {
   test("anti-affinity: as many as there are hosts, all asked for at once; the next finds none", async () => {

@@ -2,7 +2,7 @@ import type { CandidatesGroup } from "../../placement/types.js";
 import { imagePropertiesOf, type ResourceRequest, resourceRequest } from "../../records/index.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
-import { NoValidHost } from "./errors.js";
+import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
 import type { ScheduleRequest } from "./schedule-request.js";
 
 /** `[scheduler]` options that tie servers to host aggregates, which Placement knows too. Nova's default for all: false. */
@@ -49,6 +49,7 @@ export function candidatesGroups(
   const suffixes = groups.map(({ suffix }) => suffix).filter((suffix) => suffix !== "");
   if (suffixes.length > 1 && groupPolicy === null) {
     throw new NoValidHost(
+      NOT_ENOUGH_HOSTS,
       `The flavor asks for the resource groups ${suffixes.join(", ")} without saying whether one provider may serve several: ` +
         "set its extra spec group_policy to none or isolate.",
     );
@@ -61,7 +62,7 @@ export function candidatesGroups(
     }),
   );
   if (first === undefined) {
-    throw new NoValidHost("The flavor asks for no resources at all.");
+    throw new NoValidHost(NOT_ENOUGH_HOSTS, "The flavor asks for no resources at all.");
   }
   const memberOf = rules.limitTenants ? aggregatesOfProject(projectId, aggregates(), rules) : [];
   const required = new Set(groups.flatMap(({ requiredTraits }) => [...requiredTraits]));

@@ -8,7 +8,7 @@ import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
 import { type AggregateRules, candidatesGroups, requestedImage, requestedResources } from "./candidates-query.js";
 import { claimSelection, type SelectionClaim } from "./claim.js";
-import { NoValidHost } from "./errors.js";
+import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
 import { filterHosts, type Refusal } from "./filters.js";
 import { GroupPlacements, type GroupState, groupRefusal } from "./group-placements.js";
 import { HostRecords } from "./host-records.js";
@@ -131,12 +131,15 @@ export function createScheduler(parts: {
       request,
     );
     if (answer === null) {
-      throw new NoValidHost("Placement could not be asked.");
+      throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement could not be asked.");
     }
     const { hosts, unknown } = hostStates(records, answer);
     if (hosts.length === 0) {
       const strangers = unknown > 0 ? `; ${unknown} resource providers fit, but no compute node belongs to them` : "";
-      throw new NoValidHost(`No host has ${describeGroups(groups)} free and an enabled compute service${strangers}.`);
+      throw new NoValidHost(
+        NOT_ENOUGH_HOSTS,
+        `No host has ${describeGroups(groups)} free and an enabled compute service${strangers}.`,
+      );
     }
     return { hosts, version: answer.version };
   }
@@ -180,7 +183,7 @@ export function createScheduler(parts: {
     for (const chosen of sorted) {
       const won = await claimSelection(placement, selectionOf(chosen, version), claim, requestId);
       if (won === null) {
-        throw new NoValidHost("Placement could not be asked.");
+        throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement could not be asked.");
       }
       if (won) {
         return { chosen, others: firstOf(full, sorted, config.maxAttempts - 1) };
@@ -192,7 +195,7 @@ export function createScheduler(parts: {
         request_id: requestId,
       });
     }
-    throw new NoValidHost(explain(refused, full.length));
+    throw new NoValidHost(NOT_ENOUGH_HOSTS, explain(refused, full.length));
   }
 
   /** By hint; of one that names no server there is nothing to obey. */

@@ -1,3 +1,4 @@
+import { explainedFault } from "../../cluster/scheduler/errors.js";
 import type { Store } from "../../cluster/store/store.js";
 import type { Instance, InstanceActionEvent, Migration } from "../../records/index.js";
 import type { Consumers } from "../rows/consumers.js";
@@ -38,7 +39,7 @@ export function serverLife(uuid: string, { store, consumers, seen, flavorName }:
     deletedAt: instance.deleted === 0 ? null : instance.deletedAt,
     actions: rows,
     migrations: migrations.map((migration) => migrationRow(migration, flavorName)),
-    faults: fault === null ? [] : [{ at: fault.createdAt, message: fault.message, host: fault.host }],
+    faults: fault === null ? [] : [{ at: fault.createdAt, message: explainedFault(fault), host: fault.host }],
     hosts: staysOf(instance, migrations, builtAt(instance, rows)),
     consumers: [uuid, ...migrations.map((migration) => migration.uuid)].flatMap(
       (consumer) => consumers?.read(consumer) ?? [],

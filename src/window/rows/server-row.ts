@@ -1,4 +1,5 @@
 import { serverStatus } from "../../cluster/compute/servers/server-status.js";
+import { explainedFault } from "../../cluster/scheduler/errors.js";
 import type { Store } from "../../cluster/store/store.js";
 import { type Instance, type Migration, POWER_STATES } from "../../records/index.js";
 import type { MigrationRow, ServerRow } from "../wire/server-rows.js";
@@ -23,7 +24,7 @@ export function serverRow(instance: Instance, store: Pick<Store, "instances">): 
     projectId: instance.projectId,
     createdAt: instance.createdAt,
     updatedAt: instance.updatedAt,
-    fault: instance.vmState === "error" ? (store.instances.fault(instance.uuid)?.message ?? null) : null,
+    fault: instance.vmState === "error" ? faultOf(store, instance.uuid) : null,
     requestId: instance.taskRequestId,
   };
 }
@@ -48,4 +49,9 @@ export function migrationRow(migration: Migration, flavorName: (id: number | nul
     createdAt: migration.createdAt,
     updatedAt: migration.updatedAt,
   };
+}
+
+function faultOf(store: Pick<Store, "instances">, uuid: string): string | null {
+  const fault = store.instances.fault(uuid);
+  return fault === null ? null : explainedFault(fault);
 }

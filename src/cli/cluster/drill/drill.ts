@@ -1,4 +1,5 @@
 import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import { explainedFault } from "../../../cluster/scheduler/errors.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Timers } from "../../../runtime/timers.js";
 import { abortIfRunning, verdictOfAbort } from "./abort.js";
@@ -27,7 +28,7 @@ export interface DrillOptions {
 interface Server {
   readonly id: string;
   readonly status: string;
-  readonly fault?: { readonly message: string };
+  readonly fault?: { readonly message: string; readonly details?: string };
   readonly "OS-EXT-STS:task_state": string | null;
   readonly "OS-EXT-SRV-ATTR:host": string | null;
 }
@@ -238,7 +239,7 @@ export class Drill {
         } else if (failure === null && there) {
           return { verdict: "ok", reason: "" };
         } else if (failure !== null || server.status === "ERROR") {
-          return verdictOf(failure ?? server.fault?.message ?? "");
+          return verdictOf(failure ?? (server.fault ? explainedFault(server.fault) : ""));
         }
       }
       if (signal?.aborted && action !== "delete") {

@@ -1,4 +1,5 @@
 import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import { explainedFault } from "../../../cluster/scheduler/errors.js";
 import type { HostProcess } from "../../../conductor/methods/hosts.js";
 import type { HostAction } from "../../../conductor/methods/session.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
@@ -71,7 +72,7 @@ interface ServerView {
   readonly name: string;
   readonly status: string;
   readonly "OS-EXT-STS:task_state": string | null;
-  readonly fault?: { readonly message: string };
+  readonly fault?: { readonly message: string; readonly details?: string };
 }
 
 async function serversOn(host: string, session: CloudSession): Promise<readonly ServerView[]> {
@@ -95,7 +96,7 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
     const failed = waiting.filter(({ id }) => refused.has(id));
     if (failed.length === left.length) {
       const [first] = failed;
-      const why = first?.fault?.message ?? refused.get(first?.id ?? "");
+      const why = (first?.fault && explainedFault(first.fault)) ?? refused.get(first?.id ?? "");
       throw new HostNotRemoved(`${named(failed)} could not be evacuated from ${host}: ${why || "see its events"}`);
     }
     await mapConcurrently(

@@ -1,4 +1,5 @@
 import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import { explainedFault } from "../../../cluster/scheduler/errors.js";
 import type { HostSession } from "../../../conductor/port.js";
 import type { Condition } from "./condition.js";
 
@@ -55,7 +56,7 @@ interface FoundServer {
   readonly id: string;
   readonly name: string;
   readonly status: string;
-  readonly fault?: { readonly message?: string };
+  readonly fault?: { readonly message: string; readonly details?: string };
 }
 
 async function serverMissing(
@@ -73,7 +74,9 @@ async function serverMissing(
     throw new WaitsInVain(`${others.length + 1} servers are called ${server}: name one by its id`);
   }
   if (one.status === "ERROR" && status !== "ERROR" && status !== "DELETED") {
-    throw new WaitsInVain(`server ${server} is in ERROR: ${one.fault?.message ?? "no fault was recorded"}`);
+    throw new WaitsInVain(
+      `server ${server} is in ERROR: ${one.fault ? explainedFault(one.fault) : "no fault was recorded"}`,
+    );
   }
   return one.status === status ? undefined : `server ${server} is ${one.status}`;
 }

@@ -1,4 +1,5 @@
-import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
+import { publicMessageOf } from "../../../runtime/public-error.js";
+import { faultDetails } from "../../scheduler/errors.js";
 import type { Store } from "../../store/store.js";
 import type { TaskContext } from "../task-runner.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
@@ -66,11 +67,11 @@ export class ActionEvents {
 
 /** @param failure undefined: there was none */
 export function finishEvent(store: Store, id: number, failure: unknown): void {
-  const traceback = tracebackOf(failure);
+  const details = faultDetails(failure);
   store.actions.finishEvent(
     id,
     failure === undefined
       ? { result: "Success" }
-      : { result: "Error", details: publicMessageOf(failure), ...(traceback === null ? {} : { traceback }) },
+      : { result: "Error", details: publicMessageOf(failure), ...(details === null ? {} : { traceback: details }) },
   );
 }

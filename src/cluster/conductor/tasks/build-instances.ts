@@ -1,10 +1,11 @@
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
+import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { finishEvent } from "./action-event.js";
-import { addFault, endOperation, messageOf, RecordMissing, retriesExceeded } from "./faults.js";
+import { addFault, endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
 import { givePorts, NetworkNotAllocated } from "./give-ports.js";
 import { serverGroupOf } from "./server-group.js";
@@ -120,7 +121,7 @@ function buryInCell0({ store, logger }: TaskDeps, task: BuildTask, error: unknow
   logger.warn("instance could not be scheduled", {
     instance: task.instanceUuid,
     request_id: task.requestId,
-    reason: messageOf(error),
+    reason: operatorReason(error),
   });
   createInstance(store, request, { vmState: "error", taskState: null });
   store.mappings.mapInstance(task.instanceUuid, request.projectId, "cell0");

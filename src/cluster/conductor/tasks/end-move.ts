@@ -1,8 +1,9 @@
 import type { MigrationFilters } from "../../../conductor/methods/filters.js";
 import { PlacementError } from "../../../placement/errors.js";
 import type { Instance, Migration, TaskState, VmState } from "../../../records/index.js";
+import { operatorReason } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
-import { endOperation, messageOf } from "./faults.js";
+import { endOperation } from "./faults.js";
 import { type Move, restoreSourceHalf } from "./source-half.js";
 import type { TaskDeps } from "./task-deps.js";
 
@@ -37,7 +38,7 @@ export async function failMove(
     instance: uuid,
     migration: move.migration.uuid,
     request_id: move.requestId,
-    reason: messageOf(error),
+    reason: operatorReason(error),
   });
   store.transaction(() => {
     const instance = store.instances.get(uuid);

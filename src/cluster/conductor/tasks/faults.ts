@@ -1,5 +1,6 @@
 import { holdsTask, type Instance, type VmState } from "../../../records/index.js";
-import { PublicError, publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
+import { PublicError, publicMessageOf } from "../../../runtime/public-error.js";
+import { faultDetails } from "../../scheduler/errors.js";
 import type { Store } from "../../store/store.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
 
@@ -47,7 +48,7 @@ export function addFault(store: Store, instanceUuid: string, error: unknown): vo
     instanceUuid,
     code: 500,
     message: publicMessageOf(error).slice(0, 255),
-    details: tracebackOf(error),
+    details: faultDetails(error),
     host: CONDUCTOR_HOST,
   });
 }

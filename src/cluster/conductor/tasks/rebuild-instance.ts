@@ -1,13 +1,13 @@
 import { AllocationMoveFailed, AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
 import { type ComputeNode, holdsTask, type Instance, type Migration, type VmState } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
-import { NoValidHost } from "../../scheduler/errors.js";
+import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { ActionEvents } from "./action-event.js";
 import { endOvertakenMoves } from "./end-overtaken-moves.js";
-import { endOperation, messageOf, RecordMissing } from "./faults.js";
+import { endOperation, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
 import { serverGroupOf } from "./server-group.js";
 import type { TaskDeps } from "./task-deps.js";
@@ -217,7 +217,11 @@ function endEvacuation(deps: TaskDeps, task: RebuildTask, error: unknown, contex
   if (vmState === null) {
     return false;
   }
-  logger.warn("rebuild failed", { instance: task.instanceUuid, request_id: task.requestId, reason: messageOf(error) });
+  logger.warn("rebuild failed", {
+    instance: task.instanceUuid,
+    request_id: task.requestId,
+    reason: operatorReason(error),
+  });
   store.transaction(() => {
     const forgotten = error instanceof RecordMissing && config.upstreamQuirks.has("forget-failed-forced-evacuation");
     if (!forgotten) {

@@ -1,9 +1,10 @@
 import type { Instance } from "../../../records/index.js";
+import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { ActionEvents } from "./action-event.js";
-import { endOperation, messageOf, RecordMissing } from "./faults.js";
+import { endOperation, RecordMissing } from "./faults.js";
 import { serverGroupOf } from "./server-group.js";
 import type { TaskDeps } from "./task-deps.js";
 
@@ -46,7 +47,7 @@ async function unshelve(deps: TaskDeps, task: UnshelveTask, taskContext: TaskCon
       deps.logger.warn("server could not be unshelved", {
         instance: task.instanceUuid,
         request_id: task.requestId,
-        reason: messageOf(error),
+        reason: operatorReason(error),
       });
       store.transaction(() => {
         const current = store.instances.get(task.instanceUuid);

@@ -145,7 +145,11 @@ describe("candidatesGroups", () => {
     const none = { groups: [], groupPolicy: null };
     expect(() => candidatesGroups(none, "p", () => [], NO_RULES)).toThrow(NoValidHost);
     const two = { "resources1:VGPU": "1", "resources2:VGPU": "1" };
-    expect(() => groups(two)).toThrow("asks for the resource groups 1, 2 without saying");
+    expect(() => groups(two)).toThrow(
+      expect.objectContaining({
+        explanation: expect.stringContaining("asks for the resource groups 1, 2 without saying"),
+      }),
+    );
     expect(groups({ ...two, group_policy: "none" })).toHaveLength(3);
   });
 });

@@ -79,14 +79,17 @@ describe("6.1 build", () => {
     },
   );
 
-  it("row 2, no candidates: the instance is buried in cell0 with the reason, and holds nothing", async () => {
+  it("row 2, no candidates: the instance is buried in cell0 with Nova's text and the reason in the details, and holds nothing", async () => {
     const uuid = bench.request();
     await bench.run();
     expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null, host: null });
     expect(bench.store.mappings.instance(uuid)?.cell).toBe("cell0");
     expect(bench.store.instances.fault(uuid)).toMatchObject({
       code: 500,
-      message: expect.stringContaining("No valid host was found. No host has VCPU=1, MEMORY_MB=512, DISK_GB=1 free"),
+      message: "No valid host was found. There are not enough hosts available.",
+      details: expect.stringMatching(
+        /^No host has VCPU=1, MEMORY_MB=512, DISK_GB=1 free and an enabled compute service\.\nNoValidHost: No valid host /,
+      ),
     });
     const [action] = bench.store.actions.list(uuid);
     expect(action).toMatchObject({ action: "create", message: "Error" });

@@ -66,7 +66,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
   ])("a hypervisor %s is not even asked", async (_what, changes, message) => {
     const world = await guest();
     spoil(world, "devstack2", changes);
-    const none = "No valid host was found. Of 2 hosts with room 2 are ignored.";
+    const none = "No valid host was found. There are not enough hosts available.";
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(outcome(lines)).toEqual(refused(none));
     expect(asked(lines)).toEqual([]);
@@ -135,7 +135,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     expect(asked(lines)).toHaveLength(tried);
     const why =
       retries < 0
-        ? "No valid host was found. Of 4 hosts with room 4 are ignored."
+        ? "No valid host was found. There are not enough hosts available."
         : `Exceeded maximum number of retries. Exceeded max scheduling retries ${tried} for instance I during live migration`;
     expect(outcome(lines)).toEqual(refused(why));
     const isNamed = lines.some(([, particulars]) => JSON.stringify(particulars) === '{"status":"failed"}');

@@ -82,13 +82,13 @@ describe("6.3 row 1: whether the server's own host is a destination", () => {
     await stepsOf(bench, taskOf(world, { flavor }));
     expect(bench.casts.map(({ host }) => host)).toEqual(isDestination ? ["devstack1"] : []);
     expect(bench.store.instances.fault(world.instance.uuid)?.message ?? "").toBe(
-      isDestination ? "" : "No valid host was found. Of 1 host with room 1 is ignored.",
+      isDestination ? "" : "No valid host was found. There are not enough hosts available.",
     );
   });
 });
 
 describe("6.3 row 3 fails", () => {
-  const NONE = "No valid host was found. Of 2 hosts with room 1 is disabled, 1 is ignored.";
+  const NONE = "No valid host was found. There are not enough hosts available.";
 
   it("no host: the source's half goes back, then the instance is as it was, and its request spec, too", async () => {
     const world = await operated("resize_prep");

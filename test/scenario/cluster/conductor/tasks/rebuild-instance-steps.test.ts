@@ -113,7 +113,7 @@ describe("6.7 rows 2a and 2b fail", () => {
   it("row 2a, no host: the instance is in error", async () => {
     const world = await evacuated();
     world.bench.store.services.update(world.bench.service("devstack2").id, { disabled: true });
-    const why = "No valid host was found. Of 2 hosts with room 1 is ignored, 1 is disabled.";
+    const why = "No valid host was found. There are not enough hosts available.";
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(outcome(lines)).toEqual(ended(why, { vmState: "error" }));
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });

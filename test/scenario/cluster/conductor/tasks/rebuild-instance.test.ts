@@ -152,7 +152,7 @@ describe("6.7 evacuate", () => {
       status: "error",
       held: ["devstack1"],
     });
-    expect(bench.store.instances.fault(instance.uuid)?.message).toContain("1 is disabled");
+    expect(bench.store.instances.fault(instance.uuid)?.details).toContain("1 is disabled");
     expect(events()).toEqual([["rebuild_server", "Error"]]);
     expect(bench.casts).toEqual([]);
   });

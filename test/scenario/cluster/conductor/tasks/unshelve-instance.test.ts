@@ -66,7 +66,7 @@ describe("6.6 from offloaded, step by step", () => {
       world.bench.store.services.update(id, { disabled: true });
     }
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outcome(lines)).toEqual(refused("No valid host was found. Of 2 hosts with room 2 are disabled."));
+    expect(outcome(lines)).toEqual(refused("No valid host was found. There are not enough hosts available."));
     expect(outside(lines).slice(-1)).toEqual(["DELETE /allocations/I -> 404"]);
     const other = await offloaded();
     other.bench.store.database.run("DELETE FROM request_specs");

@@ -79,6 +79,11 @@ describe("conditions of `wait`", () => {
   it("waits no longer for a server in error, or for one of two", async () => {
     const broken = asked({ servers: [vm("ERROR", { fault: { message: "No valid host was found." } })] });
     await expect(judge(active, broken)).rejects.toThrow("server vm.1 is in ERROR: No valid host was found.");
+    const message = "No valid host was found. There are not enough hosts available.";
+    const explained = { message, details: `Of 1 host with room 1 is disabled.\nNoValidHost: ${message}\n    at x` };
+    await expect(judge(active, asked({ servers: [vm("ERROR", { fault: explained })] }))).rejects.toThrow(
+      `server vm.1 is in ERROR: ${message} Of 1 host with room 1 is disabled.`,
+    );
     await expect(judge(active, asked({ servers: [vm("ACTIVE"), vm("ACTIVE")] }))).rejects.toThrow("2 servers");
     expect(await judge({ ...active, status: "ERROR" }, broken)).toBeUndefined();
   });
