@@ -6,7 +6,8 @@ import { requireMember, requireReader } from "../api/policy.js";
 import { METADATA } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { refuseMetadata } from "../quotas/request-quota.js";
-import { findInstance, findServer, refuseLocked } from "./find-server.js";
+import { type AllowedStates, requireState } from "./actions/server-action.js";
+import { findServer, refuseLocked } from "./find-server.js";
 
 type Metadata = Readonly<Record<string, string>>;
 
@@ -26,12 +27,16 @@ const ONE = schemas<{ readonly meta: Metadata }>([
 
 const policy = (what: string): string => `os_compute_api:server-metadata:${what}`;
 
+/** The states in which metadata can be changed; an operation may be under way. */
+const STATES: AllowedStates = { vm: ["active", "paused", "suspended", "stopped"], task: null };
+
 function replace(deps: ComputeDeps, call: Call, rule: string, change: (instance: Instance) => Metadata): Metadata {
   requireMember(call, policy(rule));
   return deps.store.transaction(() => {
-    const instance = findInstance(deps, call);
-    refuseLocked(call, instance);
+    const { instance } = findServer(deps, call);
     const metadata = change(instance);
+    refuseLocked(call, instance);
+    requireState(instance, rule === "delete" ? "delete metadata" : "update metadata", STATES);
     if (rule !== "delete") {
       refuseMetadata(deps, call, metadata);
     }

@@ -1,13 +1,16 @@
+import type { VmState } from "../../../records/index.js";
+import { pythonRepr } from "../../python/plain-repr.js";
 import type { Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, notFound } from "../api/fault.js";
+import { badRequest, conflict, notFound } from "../api/fault.js";
 import { requireMember, requireReader } from "../api/policy.js";
 import { TAG } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
-import { findInstance, findServer } from "./find-server.js";
+import { findServer } from "./find-server.js";
 
 /** Tags of one server; Nova's limit. */
 const MOST = 50;
+const MAX_TAG_LENGTH = 60;
 
 const ALL = schemas<{ readonly tags: readonly string[] }>([
   26,
@@ -21,20 +24,44 @@ const ALL = schemas<{ readonly tags: readonly string[] }>([
 
 const policy = (what: string): string => `os_compute_api:os-server-tags:${what}`;
 
+/** The policy rules of changes, and what the message for a wrong state names. */
+const CHANGES = {
+  update_all: "update tags",
+  delete_all: "delete tags",
+  update: "update tag",
+  delete: "delete tag",
+} as const;
+
+const STATES: readonly VmState[] = ["active", "paused", "suspended", "stopped"];
+
+/** @param change the tags that the server is to have @throws {Fault} 409 */
 function save(
   deps: ComputeDeps,
   call: Call,
-  rule: string,
+  rule: keyof typeof CHANGES,
   change: (tags: readonly string[]) => readonly string[],
 ): readonly string[] {
   requireMember(call, policy(rule));
   return deps.store.transaction(() => {
-    const { uuid, tags } = findInstance(deps, call);
+    const { uuid, tags, vmState } = findServer(deps, call).instance;
+    if (!STATES.includes(vmState)) {
+      throw conflict(`Cannot '${CHANGES[rule]}' instance ${call.param("id")} while it is in vm_state ${vmState}`);
+    }
     return deps.store.instances.save(uuid, { tags: [...new Set(change(tags))].sort() }).tags;
   });
 }
 
-const missing = (call: Call) => notFound(`Server ${call.param("id")} has no tag '${call.param("tag")}'`);
+/** @throws {Fault} 400 */
+function checkTag(tag: string): void {
+  const isLong = tag.length > MAX_TAG_LENGTH;
+  if (!isLong && !/[,/]/.test(tag)) {
+    return;
+  }
+  const error = `${pythonRepr(tag)} ${isLong ? "is too long" : "does not match '^[^,/]*$'"}`;
+  throw badRequest(
+    `Tag '${tag}' is invalid. It must be a non empty string without characters '/' and ','. Validation error message: ${error}`,
+  );
+}
 
 export const TAG_ROUTES: readonly ComputeRoute[] = [
   {
@@ -71,7 +98,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     answer: (deps, call) => {
       requireReader(call, policy("show"));
       if (!findServer(deps, call).instance.tags.includes(call.param("tag"))) {
-        throw missing(call);
+        throw notFound(`Server ${call.param("id")} has no tag '${call.param("tag")}'`);
       }
       return { status: 204 };
     },
@@ -82,13 +109,11 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     from: 26,
     answer: (deps, call) => {
       const tag = call.param("tag");
-      if (tag.length > 60 || /[,/]/.test(tag)) {
-        throw badRequest(`Invalid tag '${tag}': at most 60 characters, no ',' or '/'`);
-      }
       let known = false;
       save(deps, call, "update", (tags) => {
+        checkTag(tag);
         known = tags.includes(tag);
-        if (!known && tags.length >= MOST) {
+        if (tags.length >= MOST) {
           throw badRequest(`The number of tags exceeded the per-server limit ${MOST}`);
         }
         return [...tags, tag];
@@ -104,7 +129,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     answer: (deps, call) => {
       save(deps, call, "delete", (tags) => {
         if (!tags.includes(call.param("tag"))) {
-          throw missing(call);
+          throw notFound(`Instance ${call.param("id")} has no tag '${call.param("tag")}'`);
         }
         return tags.filter((tag) => tag !== call.param("tag"));
       });

@@ -66,13 +66,19 @@ test("tags", async () => {
   expect((await at("PUT", "/tags/a")).status).toBe(204);
   expect((await at("GET", "/tags")).json("tags")).toEqual(["a", "b c"]);
   expect((await at("GET", "/tags/a")).status).toBe(204);
-  expect((await at("DELETE", "/tags/nope")).message).toBe(`Server ${instance.uuid} has no tag 'nope'`);
-  expect((await at("PUT", "/tags/a%2Cb")).status).toBe(400);
+  expect((await at("DELETE", "/tags/nope")).message).toBe(`Instance ${instance.uuid} has no tag 'nope'`);
+  expect((await at("GET", "/tags/nope")).message).toBe(`Server ${instance.uuid} has no tag 'nope'`);
+  const invalid = (tag: string, why: string) =>
+    `Tag '${tag}' is invalid. It must be a non empty string without characters '/' and ','. Validation error message: '${tag}' ${why}`;
+  expect((await at("PUT", "/tags/a%2Cb")).message).toBe(invalid("a,b", "does not match '^[^,/]*$'"));
+  const long = "x".repeat(61);
+  expect((await at("PUT", `/tags/${long}`)).message).toBe(invalid(long, "is too long"));
   expect((await at("DELETE", "/tags/a")).status).toBe(204);
   expect((await at("PUT", "/tags", { tags: ["b", "c", "a", "b"] })).json("tags")).toEqual(["a", "b", "c"]);
   const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
   expect((await at("PUT", "/tags", { tags: many })).json("tags")).toHaveLength(50);
   expect((await at("PUT", "/tags/more")).status).toBe(400);
+  expect((await at("PUT", `/tags/${many[0]}`)).status, "Nova counts before it looks").toBe(400);
   expect((await at("PUT", "/tags", { tags: [...many, "more"] })).status).toBe(400);
   expect((await at("DELETE", "/tags")).status).toBe(204);
 });
@@ -93,4 +99,54 @@ test.each([
   ["/os-volume_attachments", { volumeAttachments: [] }],
 ])("%s: nothing", async (path, body) => {
   expect((await at("GET", path)).json()).toEqual(body);
+});
+
+describe("the state of a server", () => {
+  const CHANGES = [
+    ["POST", "/metadata", { metadata: { k: "v" } }, "update metadata"],
+    ["PUT", "/metadata", { metadata: { k: "v" } }, "update metadata"],
+    ["PUT", "/metadata/k", { meta: { k: "v" } }, "update metadata"],
+    ["DELETE", "/metadata/role", undefined, "delete metadata"],
+    ["PUT", "/tags", { tags: ["b"] }, "update tags"],
+    ["PUT", "/tags/b", undefined, "update tag"],
+    ["DELETE", "/tags/a", undefined, "delete tag"],
+    ["DELETE", "/tags", undefined, "delete tags"],
+  ] as const;
+
+  test.each(CHANGES)("%s %s is 409 unless the server is active, paused, suspended or stopped", async (...change) => {
+    const [method, path, body, verb] = change;
+    for (const vmState of VM_STATES) {
+      instance = world.server("devstack1", { metadata: { role: "web" }, tags: ["a"], vmState, taskState: "rebooting" });
+      const allowed = ["active", "paused", "suspended", "stopped"].includes(vmState);
+      const reply = await at(method, path, body);
+      expect([vmState, reply.status < 300, allowed ? "" : reply.message]).toEqual([
+        vmState,
+        allowed,
+        allowed ? "" : `Cannot '${verb}' instance ${instance.uuid} while it is in vm_state ${vmState}`,
+      ]);
+    }
+  });
+
+  test("a server that never ran: its tags change, its metadata and all actions are 409", async () => {
+    instance = world.server("devstack1", { launchedAt: null, metadata: { role: "web" } });
+    const never = (verb: string) => `Cannot '${verb}' instance ${instance.uuid} while it is in launched_at None`;
+    expect((await at("PUT", "/tags/b")).status).toBe(201);
+    expect((await at("DELETE", "/metadata/role")).message).toBe(never("delete metadata"));
+    for (const [action, verb] of [
+      [{ "os-stop": null }, "stop"],
+      [{ reboot: { type: "HARD" } }, "reboot"],
+      [{ pause: null }, "pause"],
+      [{ createImage: { name: "x" } }, "createImage"],
+    ] as const) {
+      expect((await world.act(instance, action)).message).toBe(never(verb));
+    }
+    expect((await at("DELETE", "")).status).toBe(204);
+  });
+
+  test("a locked server that could be restored is not, by its owner", async () => {
+    const projectId = world.projectId("demo");
+    instance = world.server("devstack1", { vmState: "soft-delete", locked: true, projectId });
+    const reply = await world.act(instance, { restore: null }, 1, await world.token("demo"));
+    expect([reply.status, reply.message]).toEqual([409, `Instance ${instance.uuid} is locked`]);
+  });
 });

@@ -12,6 +12,7 @@ export const restore: ServerAction = {
   run: (deps, call) => {
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-deferred-delete:restore");
+    refuseLocked(call, instance);
     requireState(instance, "restore", { vm: ["soft-delete"] });
     serversInQuota(deps, instance, instance.flavor, 1, 1);
     if (instance.host === null) {

@@ -64,7 +64,10 @@ export interface AllowedStates {
   readonly task?: readonly (TaskState | null)[] | null;
 }
 
-/** @param verb what the message says that cannot be done @throws {Fault} 409 */
+/**
+ * Requires one of the states, and an instance that has run on a host, as Nova's `check_instance_state`.
+ * @param verb the operation, as the message names it @throws {Fault} 409
+ */
 export function requireState(instance: Instance, verb: string, { vm, task = [null] }: AllowedStates): void {
   const refuse = (attribute: string, state: string | null): never => {
     throw conflict(`Cannot '${verb}' instance ${instance.uuid} while it is in ${attribute} ${state ?? "None"}`);
@@ -74,6 +77,9 @@ export function requireState(instance: Instance, verb: string, { vm, task = [nul
   }
   if (task && !task.includes(instance.taskState)) {
     refuse("task_state", instance.taskState);
+  }
+  if (instance.launchedAt === null) {
+    refuse("launched_at", null);
   }
 }
 
