@@ -1,7 +1,7 @@
 import type { Sql } from "./sql.js";
 
 /** `[DEFAULT] default_availability_zone` */
-const DEFAULT_ZONE = "nova";
+export const DEFAULT_ZONE = "nova";
 
 /** The availability zone of a compute host: that of an aggregate it is in, or the default one. */
 export function availabilityZoneOf(sql: Sql, host: string): string {

@@ -1,3 +1,4 @@
+import { DEFAULT_ZONE } from "../../store/aggregate-zones.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
@@ -24,7 +25,7 @@ const REQUESTED = "compute:servers:create:requested_destination";
  * @throws {Fault} 400, 403
  */
 export function readDestination(
-  deps: Pick<ComputeDeps, "store">,
+  deps: Pick<ComputeDeps, "store" | "logger">,
   call: Call,
   server: CreateBody["server"],
 ): Destination {
@@ -46,7 +47,7 @@ export function readDestination(
     requireZone(deps, zone);
   }
   return {
-    availabilityZone: zone,
+    availabilityZone: host || node ? zoneOfForced(deps, zone, host) : zone,
     ...optional("forcedHost", host),
     ...optional("forcedNode", node),
     ...optional("requestedHost", askedHost),
@@ -68,6 +69,29 @@ function parseZone(text: string | undefined): {
   }
   const [zone, host, node] = parts;
   return { zone: zone || null, host: host || undefined, node: node || undefined };
+}
+
+/**
+ * Returns the zone to which a server with a forced host is pinned. A zone that is not the host's would let no later move find a
+ * host (Launchpad bug 1934770): as in Nova it is dropped.
+ * @param host undefined: only the node is forced, and Nova keeps the default zone alone
+ */
+function zoneOfForced(
+  { store, logger }: Pick<ComputeDeps, "store" | "logger">,
+  zone: string | null,
+  host: string | undefined,
+): string | null {
+  const service = host === undefined ? null : store.services.getByHost(host, "nova-compute");
+  const hostZone = service?.availabilityZone ?? DEFAULT_ZONE;
+  if (zone === null || zone === hostZone) {
+    return zone;
+  }
+  logger.warn("the requested availability zone is not the forced host's: it is ignored", {
+    zone,
+    host,
+    host_zone: hostZone,
+  });
+  return null;
 }
 
 function requireZone({ store }: Pick<ComputeDeps, "store">, zone: string): void {

@@ -33,7 +33,11 @@ async function unshelve(deps: TaskDeps, task: UnshelveTask, taskContext: TaskCon
     startInPlace(deps, task, taskContext);
     return;
   }
-  const names = { instanceUuid: instance.uuid, events: ["conductor_unshelve_instance"], requestId: task.requestId };
+  const names = {
+    instanceUuid: instance.uuid,
+    events: ["conductor_unshelve_instance", "schedule_instances"],
+    requestId: task.requestId,
+  };
   const events = new ActionEvents(store, names);
   await events.during(taskContext, async (context) => {
     try {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ResourceProviderUpdateConflict, ResourceProviderUpdateFailed } from "../../../../src/placement/errors.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
 
 async function open() {
   const world = await ApiWorld.open();
@@ -271,5 +271,57 @@ describe("availability zones of aggregates", () => {
       });
     expect((await boot("az2")).message).toBe("The requested availability zone is not available");
     expect((await boot("az1")).status).toBe(202);
+  });
+});
+
+describe("the zone to which a server is pinned", () => {
+  test("is not a wrong one that names a forced host: that is dropped with a warning", async () => {
+    const { world, create, addHost } = await open();
+    world.flavor();
+    await addHost(await create("west", "west"), "devstack1");
+    const pinned = async (zone: string) => {
+      const server = { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none", availability_zone: zone };
+      const reply = await world.ask({ method: "POST", url: "/compute/v2.1/servers", version: 37, body: { server } });
+      return world.store.requests.spec(String(reply.json("server", "id")))?.availabilityZone;
+    };
+    expect(await pinned("west:devstack1")).toBe("west");
+    expect(await pinned("nova:devstack1")).toBeNull();
+    expect(await pinned("west:devstack2")).toBeNull();
+    expect(await pinned("nova:devstack2")).toBe("nova");
+    expect(await pinned("bogus:devstack2")).toBeNull();
+    const warnings = world.runtime.logs.filter(({ level }) => level === "warn");
+    expect(warnings.map(({ message }) => message)).toEqual(
+      Array.from({ length: 3 }, () => "the requested availability zone is not the forced host's: it is ignored"),
+    );
+  });
+
+  test.each<[string, object, number]>([
+    ["devstack1", {}, 202],
+    ["devstack2", {}, 409],
+    ["devstack2", { availability_zone: null }, 202],
+    ["devstack2", { availability_zone: "nova" }, 202],
+    ["devstack1", { availability_zone: "nova" }, 409],
+  ])("decides where an unshelve may go: %s with %j is %i", async (host, more, status) => {
+    const { world, create, addHost } = await open();
+    await addHost(await create("west", "west"), "devstack1");
+    const instance = world.server(null, { vmState: "shelved_offloaded" });
+    const { uuid: instanceUuid, projectId, userId, flavor, imageRef } = instance;
+    const spec = {
+      instanceUuid,
+      projectId,
+      userId,
+      flavor,
+      imageRef,
+      isBfv: false,
+      numInstances: 1,
+      schedulerHints: {},
+    };
+    world.store.requests.saveSpec({ ...spec, availabilityZone: "west" });
+    const reply = await world.act(instance, { unshelve: { host, ...more } }, 91);
+    expect(reply.status, reply.body).toBe(status);
+    const zone = host === "devstack1" ? "nova" : "west";
+    if (status === 409) {
+      expect(reply.message).toBe(`Host "${host}" is not in the availability zone "${zone}".`);
+    }
   });
 });

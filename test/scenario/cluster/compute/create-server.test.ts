@@ -82,6 +82,10 @@ describe("create", () => {
     ["nova:devstack1", { forcedHost: "devstack1" }, "nova"],
     ["nova:devstack1:node", { forcedHost: "devstack1", forcedNode: "node" }, "nova"],
     ["nova::node", { forcedNode: "node" }, "nova"],
+    ["bogus:devstack1", { forcedHost: "devstack1" }, null],
+    ["bogus:devstack1:node", { forcedHost: "devstack1", forcedNode: "node" }, null],
+    ["bogus::node", { forcedNode: "node" }, null],
+    [":devstack1", { forcedHost: "devstack1" }, null],
   ])("availability zone %s", async (zone, forced, stored) => {
     const reply = await create({ availability_zone: zone });
     expect(reply.status).toBe(202);

@@ -125,16 +125,18 @@ function readUnshelveTarget(
   if (zone !== undefined && zone !== null && !store.services.isComputeZone(zone)) {
     throw badRequest("The requested availability zone is not available");
   }
+  const spec = store.requests.spec(instance.uuid);
   if (host !== undefined) {
     const service = store.services.getByHost(host, "nova-compute");
     if (service === null) {
       throw badRequest(`Compute host ${host} could not be found.`);
     }
-    if (zone !== undefined && zone !== null && service.availabilityZone !== zone) {
-      throw conflict(`Host "${host}" is not in the availability zone "${zone}".`);
+    // Without a zone in the request the server stays pinned to the one that it has.
+    const pinned = zone === undefined ? (spec?.availabilityZone ?? null) : zone;
+    if (pinned !== null && service.availabilityZone !== pinned) {
+      throw conflict(`Host "${host}" is not in the availability zone "${pinned}".`);
     }
   }
-  const spec = store.requests.spec(instance.uuid);
   if (zone !== undefined && spec !== null) {
     store.requests.saveSpec({ ...spec, availabilityZone: zone });
   }

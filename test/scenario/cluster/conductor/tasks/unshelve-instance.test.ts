@@ -20,7 +20,7 @@ function refused(message: string) {
   return {
     instance: { taskState: null, taskRequestId: null },
     fault: { code: 500, message, host: "conductor" },
-    events: [`${EVENT} Error (${message})`],
+    events: [`${EVENT} Error (${message})`, `schedule_instances on conductor: Error (${message})`],
   };
 }
 
@@ -42,7 +42,7 @@ describe("6.6 from offloaded, step by step", () => {
         },
       ],
       ["instance", { availabilityZone: "nova" }],
-      ["events", [`${EVENT} Success`]],
+      ["events", [`${EVENT} Success`, "schedule_instances on conductor: Success"]],
     ]);
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe("6.6 from offloaded, step by step", () => {
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
       instance: { taskState: null },
       fault: { message: "TypeError" },
-      events: [`${EVENT} Error (TypeError)`],
+      events: [`${EVENT} Error (TypeError)`, "schedule_instances on conductor: Error (TypeError)"],
       "unshelve_instance failed": true,
     });
     expect(world.bench.instance(world.instance.uuid).vmState).toBe("shelved_offloaded");
