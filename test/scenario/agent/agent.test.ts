@@ -14,7 +14,7 @@ test("2.1 a new host registers, tracks its node, serves and sends heartbeats", a
     "serving",
   ]);
   const service = lab.store.services.getByHost("devstack1", "nova-compute");
-  expect(service).toMatchObject({ version: 73, reportCount: 0, disabled: false });
+  expect(service).toMatchObject({ version: 74, reportCount: 0, disabled: false });
   const [node] = lab.store.computeNodes.byHost("devstack1");
   expect((await lab.read("/state/devstack1/compute_id"))?.trim()).toBe(node?.uuid);
   expect(await lab.providers()).toEqual(["devstack1"]);

@@ -83,7 +83,7 @@ scenario("2.3 row 4 an older version with a file starts, and is upgraded", async
   lab.addService("devstack1", 60);
   await lab.write(FILE, ID);
   await lab.start("devstack1", FFU);
-  expect(lab.store.services.getByHost("devstack1", "nova-compute")?.version).toBe(73);
+  expect(lab.store.services.getByHost("devstack1", "nova-compute")?.version).toBe(74);
 });
 
 scenario("2.3 row 5 an older version without a file takes the uuid of its only node", async (lab) => {
