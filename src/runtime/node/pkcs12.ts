@@ -39,8 +39,9 @@ export function toPkcs12(key: Uint8Array, certificate: Uint8Array): Buffer {
   return sequence(integer(3), dataOf(safe), macOf(safe));
 }
 
-const bag = (type: string, value: Uint8Array, attributes: Uint8Array): Buffer =>
-  sequence(oid(type), der("explicit", value), attributes);
+function bag(type: string, value: Uint8Array, attributes: Uint8Array): Buffer {
+  return sequence(oid(type), der("explicit", value), attributes);
+}
 
 /** Says which key and which certificate belong together. */
 const attribute = (id: Uint8Array): Buffer => sequence(oid(OIDS.localKeyId), der("set", der("octets", id)));
@@ -71,8 +72,9 @@ function macKey(salt: Buffer): Buffer {
 const sequence = (...members: Uint8Array[]): Buffer => der("sequence", ...members);
 
 /** A positive number of at most 15 bits. */
-const integer = (value: number): Buffer =>
-  der("integer", value < 0x80 ? Buffer.of(value) : Buffer.of(value >> 8, value & 0xff));
+function integer(value: number): Buffer {
+  return der("integer", value < 0x80 ? Buffer.of(value) : Buffer.of(value >> 8, value & 0xff));
+}
 
 function oid(text: string): Buffer {
   const [first = 0, second = 0, ...rest] = text.split(".").map(Number);

@@ -51,8 +51,9 @@ const IGNORED: ReadonlySet<string> = new Set([
   ],
 ]);
 
-const isIgnored = (name: string, version: number): boolean =>
-  version < 75 && IGNORED.has(name) && !(name === "locked" && version >= 73);
+function isIgnored(name: string, version: number): boolean {
+  return version < 75 && IGNORED.has(name) && !(name === "locked" && version >= 73);
+}
 
 /** Returns undefined for the default order, newest first. @throws {Fault} 400, 403 */
 export function readSort(call: Call): InstanceQuery["sort"] | undefined {
