@@ -7,16 +7,26 @@ import {
   withImageProperties,
 } from "../../../records/index.js";
 import type { Random } from "../../../runtime/random.js";
+import { atOnce } from "../../http/at-once.js";
+import { Turns } from "../../turns.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, Fault } from "../api/fault.js";
+import { badRequest } from "../api/fault.js";
 import { denied, requireMember } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/find-flavor.js";
 import { refuseFiles, refuseMembers, refuseMetadata } from "../quotas/request-quota.js";
 import { serversInQuota } from "../quotas/server-quota.js";
-import { chosenGroup, chosenKey, hostnameFor, keptHints, refuseUnsupported } from "./create-checks.js";
+import {
+  checkLocalDevices,
+  chosenGroup,
+  chosenKey,
+  hostnameFor,
+  keptHints,
+  refuseUnsupported,
+} from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
+import { removeServer } from "./delete-server.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
 import { networkMark, type WantedNetworks, wantedNetworks } from "./network/requested-networks.js";
@@ -25,11 +35,11 @@ import { diskConfigWith, shownWishes, wishedChanges } from "./user-wishes.js";
 
 const POLICY = "os_compute_api:servers:create";
 
-/** Beside the quotas: this bounds what one request may do to the machine. */
-const MOST_AT_ONCE = 150;
+/** Servers that one transaction stores; a request for more lets other requests go between its transactions. */
+const BATCH_SIZE = 100;
 
-/** Spec 6.1 row 1. What is acknowledged is stored: all servers of the request, or none. */
-export function createServer(deps: ComputeDeps, call: Call): Answer {
+/** Spec 6.1 row 1. A response means that all servers of the request are stored. */
+export function createServer(deps: ComputeDeps, call: Call): Answer | Promise<Answer> {
   const body = call.body(CREATE);
   requireMember(call, POLICY);
   const { server } = body;
@@ -50,22 +60,75 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   refuseMetadata(deps, call, server.metadata);
   refuseFiles(deps, call, server.personality);
   const schedulerHints = keptHints(body);
-  const instances = deps.store.transaction(() => {
+  const { draft, instances } = deps.store.transaction(() => {
     const { userId } = call.credentials;
     const count = serversInQuota(deps, { projectId, userId }, flavor, least, most);
     if (group !== null) {
       refuseMembers(deps, call, group, count);
     }
     const given = { server, flavor, imageRef, imageProperties, destination, key, group, networks, schedulerHints };
-    const draft = { ...given, projectId, reservationId, count };
-    const drafts = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
-    for (const instance of drafts) {
-      storeRequest(deps, call, instance, draft);
-    }
-    return drafts;
+    const complete = { ...given, projectId, reservationId, count };
+    return { draft: complete, instances: storeBatch(deps, call, complete, 0) };
   });
   deps.wake();
-  return answer(deps, call, server, instances);
+  const stored = draft.count > BATCH_SIZE ? storeOthers(deps, call, draft, instances) : undefined;
+  return atOnce(stored, () => answer(deps, call, server, instances));
+}
+
+/** Stores the servers from this one on, as many as a batch has. */
+function storeBatch(deps: ComputeDeps, call: Call, draft: Draft, from: number): readonly Instance[] {
+  const size = Math.min(BATCH_SIZE, draft.count - from);
+  const drafts = Array.from({ length: size }, (_, index) => draftInstance(deps, call, draft, from + index));
+  for (const instance of drafts) {
+    storeRequest(deps, call, instance, draft);
+  }
+  return drafts;
+}
+
+/**
+ * Stores what follows the first batch. Another request may take the rest of a quota between two batches: then the servers of
+ * this request are deleted again, as by Nova. Those that a killed control plane has stored are built, and nobody was promised more.
+ * @throws {Fault} 403
+ */
+async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: readonly Instance[]): Promise<void> {
+  const { store } = deps;
+  const { projectId, flavor, group, count } = draft;
+  const { userId } = call.credentials;
+  const turns = new Turns(deps);
+  const stored = first.map(({ uuid }) => uuid);
+  try {
+    while (stored.length < count) {
+      await turns.give();
+      const batch = store.transaction(() => {
+        const size = Math.min(BATCH_SIZE, count - stored.length);
+        serversInQuota(deps, { projectId, userId }, flavor, size, size);
+        if (group !== null) {
+          refuseMembers(deps, call, group, size);
+        }
+        return storeBatch(deps, call, draft, stored.length);
+      });
+      deps.wake();
+      stored.push(...batch.map(({ uuid }) => uuid));
+    }
+  } catch (error) {
+    store.transaction(() => {
+      for (const uuid of stored) {
+        removeUnwanted(deps, call, uuid);
+      }
+    });
+    deps.wake();
+    throw error;
+  }
+}
+
+/** Deletes a server that this request has stored, unless its user was faster. */
+function removeUnwanted(deps: ComputeDeps, call: Call, uuid: string): void {
+  const { requests, instances } = deps.store;
+  const building = requests.buildRequest(uuid);
+  const instance = building?.instance ?? instances.get(uuid);
+  if (instance) {
+    removeServer(deps, call, { instance, building: building !== null });
+  }
 }
 
 interface Draft {
@@ -169,13 +232,7 @@ function readCounts({ min_count: min = 1, max_count: max = min }: CreateBody["se
   if (Number(min) > Number(max)) {
     throw badRequest("min_count must be <= max_count");
   }
-  if (Number(min) > MOST_AT_ONCE) {
-    throw new Fault(
-      403,
-      `Quota exceeded for instances: Requested ${min}, but already used 0 of ${MOST_AT_ONCE} instances in one request`,
-    );
-  }
-  return { least: Number(min), most: Math.min(Number(max), MOST_AT_ONCE) };
+  return { least: Number(min), most: Number(max) };
 }
 
 /** At least so many servers, and as many as the quotas leave. */

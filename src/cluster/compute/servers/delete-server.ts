@@ -3,30 +3,37 @@ import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireMember } from "../api/policy.js";
 import { isUp } from "../services/service-status.js";
-import { findServer, refuseLocked } from "./find-server.js";
+import { type FoundServer, findServer, refuseLocked } from "./find-server.js";
 
 /** Spec 6.2: what the API does itself; the rest is the agent's, or a task where there is no agent. */
 export function deleteServer(deps: ComputeDeps, call: Call): Answer {
   requireMember(call, "os_compute_api:servers:delete");
   const { store } = deps;
   store.transaction(() => {
-    const { instance, building } = findServer(deps, call);
+    const found = findServer(deps, call);
+    const { instance, building } = found;
     refuseLocked(call, instance);
-    if (building) {
-      // The conductor finds the request gone, and gives back what it has claimed.
-      store.requests.destroyBuildRequest(instance.uuid);
-      store.serverGroups.removeMember(instance.uuid);
-      store.mappings.queueForDelete(instance.uuid);
-      return;
-    }
-    if (deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
+    if (!building && deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
       softDelete(deps, call, instance);
     } else {
-      terminate(deps, call, instance);
+      removeServer(deps, call, found);
     }
   });
   deps.wake();
   return { status: 204 };
+}
+
+/** Deletes a server for good, also one that is not placed yet. */
+export function removeServer(deps: ComputeDeps, call: Call, { instance, building }: FoundServer): void {
+  const { store } = deps;
+  if (!building) {
+    terminate(deps, call, instance);
+    return;
+  }
+  // The conductor finds the request gone, and gives back what it has claimed.
+  store.requests.destroyBuildRequest(instance.uuid);
+  store.serverGroups.removeMember(instance.uuid);
+  store.mappings.queueForDelete(instance.uuid);
 }
 
 /** Deletes for good. A second request is ignored while the first is under way. */

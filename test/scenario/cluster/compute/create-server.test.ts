@@ -117,7 +117,6 @@ describe("create", () => {
     ["no image", { imageRef: "" }, 37, 400, "Missing imageRef attribute"],
     ["unknown image", { imageRef: "c0ffee00-0000-4000-8000-000000000009" }, 37, 400, "Can not find requested image"],
     ["counts", { min_count: 2, max_count: 1 }, 37, 400, "min_count must be <= max_count"],
-    ["too many", { min_count: 100_000 }, 37, 403, "Quota exceeded for instances"],
     ["zone", { availability_zone: "mars" }, 37, 400, "The requested availability zone is not available"],
     ["zone format", { availability_zone: "a:b:c:d" }, 37, 400, "Unable to parse availability_zone"],
     ["volume", { block_device_mapping_v2: [{ boot_index: 0 }] }, 37, 400, "no Block Storage service"],
@@ -265,5 +264,56 @@ describe("hints for the scheduler", () => {
     { query: [] },
   ])("%j is refused", async (hints) => {
     expect((await withHints(hints)).status).toBe(400);
+  });
+});
+
+describe("a request for more servers than one transaction stores", () => {
+  /** The reply, and how many servers there were at each tick of the event loop in which others could go. */
+  async function createMany(count: Record<string, unknown>, betweenBatches: () => void = () => {}) {
+    const { sleep } = world.runtime.timers;
+    const seen: number[] = [];
+    const requests = () => world.store.requests.buildRequests().length;
+    world.runtime.timers.sleep = (...given) => {
+      seen.push(requests());
+      betweenBatches();
+      return sleep.apply(world.runtime.timers, given);
+    };
+    const reply = await world.world.runUntil(create(count));
+    return { reply, seen, left: requests() };
+  }
+
+  test("stores all of them, and lets others go between its batches", async () => {
+    const { reply, seen, left } = await createMany({ min_count: 250 });
+    expect(reply.status, reply.body).toBe(202);
+    expect({ seen, left }).toEqual({ seen: [100, 200], left: 250 });
+    const names = world.store.requests.buildRequests().map(({ instance }) => instance.displayName);
+    expect(new Set(names)).toEqual(new Set(Array.from({ length: 250 }, (_, index) => `vm1-${index + 1}`)));
+    expect(tasks()).toHaveLength(250);
+  });
+
+  test("makes as many as the quotas leave, whatever their number", async () => {
+    world.quota.defaults.instances = 180;
+    expect((await createMany({ max_count: 500, min_count: 1 })).left).toBe(180);
+  });
+
+  test("is rejected with Nova's text when the quota is too small", async () => {
+    world.quota.defaults.instances = 10;
+    const { reply, left } = await createMany({ min_count: 300 });
+    expect([reply.status, reply.message]).toEqual([
+      403,
+      "Quota exceeded for instances: Requested 300, but already used 0 of 10 instances",
+    ]);
+    expect(left).toBe(0);
+  });
+
+  test("deletes what it has stored when another request takes the rest of the quota meanwhile", async () => {
+    const { reply, seen, left } = await createMany({ min_count: 250 }, () => {
+      world.quota.defaults.instances = 150;
+    });
+    expect([reply.status, reply.message]).toEqual([
+      403,
+      "Quota exceeded for instances: Requested 100, but already used 100 of 150 instances",
+    ]);
+    expect({ seen, left }).toEqual({ seen: [100], left: 0 });
   });
 });
