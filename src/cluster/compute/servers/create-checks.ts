@@ -1,16 +1,16 @@
-import type { Instance, RequestSpec, ServerGroup } from "../../../records/index.js";
+import type { Flavor, Instance, RequestSpec, ServerGroup } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest } from "../api/fault.js";
+import { badRequest, type Fault } from "../api/fault.js";
 import { findServerGroup, groupNotFound } from "../server-groups/find-server-group.js";
 import type { CreateBody } from "./create-schema.js";
 
 type Server = CreateBody["server"];
 
-/** Refuses what a valid request may ask for and this cluster does not have. @throws {Fault} 400 */
+/** Rejects what a valid request may ask for and this cluster does not have. @throws {Fault} 400 */
 export function refuseUnsupported(body: CreateBody, count: number): void {
   const { server } = body;
-  refuseBlockDevices(server);
+  checkDeviceFormats(server);
   refuseCertificates(server.trusted_image_certificates);
   if (server.hostname !== undefined && count > 1) {
     throw badRequest("Unable to allocate a single hostname to multiple instances");
@@ -67,20 +67,81 @@ export function refuseCertificates(certificates: readonly string[] | null | unde
   }
 }
 
-/** The root disk may be named, which its image makes it anyway. */
-function refuseBlockDevices({ imageRef, block_device_mapping: old = [], block_device_mapping_v2: all = [] }: Server) {
-  const others = all.filter(
-    ({ source_type: source, destination_type: destination = "local", boot_index: index, uuid }) => {
-      return !(source === "image" && destination === "local" && Number(index ?? -1) === 0 && uuid === imageRef);
-    },
-  );
-  if (others.some(({ source_type: source, destination_type: to }) => source === "image" && to === "local")) {
-    throw badRequest("Block Device Mapping is Invalid: Mapping image to local is not supported.");
+type BlockDevice = NonNullable<Server["block_device_mapping_v2"]>[number];
+
+/** Local disks of a server: its root, ephemeral disks, swap. Nova's default of `max_local_block_devices`. */
+const MAX_LOCAL_DEVICES = 3;
+
+const invalidDevice = (details: string) => badRequest(`Block Device Mapping is Invalid: ${details}`);
+
+const destinationOf = ({ destination_type: to = "local" }: BlockDevice) => to;
+const bootIndexOf = ({ boot_index: index }: BlockDevice) => Number(index ?? -1);
+const isBlank = (device: BlockDevice) => device.source_type === "blank" && destinationOf(device) === "local";
+const isSwap = (device: BlockDevice) => isBlank(device) && device.guest_format === "swap";
+
+/** Checks each device by itself, as Nova's API does; nothing here has volumes. @throws {Fault} 400 */
+function checkDeviceFormats({ imageRef, block_device_mapping: old = [], block_device_mapping_v2: all = [] }: Server) {
+  if (old.length > 0 && all.length > 0) {
+    throw badRequest("Using different block_device_mapping syntaxes is not allowed in the same request.");
   }
-  if (old.length + others.length > 0 || all.length > 1) {
+  for (const device of all) {
+    const { source_type: source, uuid } = device;
+    if (source === "blank" && uuid) {
+      throw invalidDevice("Invalid device UUID.");
+    }
+    const isRoot = source === "image" && destinationOf(device) === "local";
+    if (isRoot && !(bootIndexOf(device) === 0 && uuid === imageRef)) {
+      throw invalidDevice("Mapping image to local is not supported.");
+    }
+    if (destinationOf(device) === "local" && device.volume_type) {
+      throw invalidDevice("Specifying a volume_type with destination_type=local is not supported.");
+    }
+    if (!isRoot && !isBlank(device)) {
+      throw withoutVolumes();
+    }
+  }
+  if (old.length > 0) {
+    throw withoutVolumes();
+  }
+}
+
+function withoutVolumes(): Fault {
+  return invalidDevice("this cloud has no Block Storage service. Leave volumes out and boot from an image.");
+}
+
+/**
+ * Compares the local devices of a request with the flavor, as Nova does. The guest has the flavor's ephemeral disk and swap.
+ * @throws {Fault} 400
+ */
+export function checkLocalDevices({ block_device_mapping_v2: all = [] }: Server, flavor: Flavor): void {
+  if (all.length === 0) {
+    return;
+  }
+  const boot = all
+    .map(bootIndexOf)
+    .filter((index) => index >= 0)
+    .toSorted((one, other) => one - other);
+  if (boot.length === 0 || boot.some((index, position) => index !== position)) {
+    throw invalidDevice("Boot sequence for the instance and image/block device mapping combination is not valid.");
+  }
+  const swaps = all.filter(isSwap);
+  const ephemerals = all.filter((device) => isBlank(device) && !isSwap(device));
+  const sizeOf = ({ volume_size: size }: BlockDevice) => Number(size ?? 0);
+  if (ephemerals.reduce((sum, device) => sum + (sizeOf(device) || flavor.ephemeralGb), 0) > flavor.ephemeralGb) {
     throw badRequest(
-      "Block Device Mapping is Invalid: this cloud has no Block Storage service. Leave block devices out and boot from an image.",
+      "Ephemeral disks requested are larger than the instance type allows. If no size is given in one block device mapping, flavor ephemeral size will be used.",
     );
+  }
+  const [swap, second] = swaps;
+  if (second !== undefined) {
+    throw invalidDevice("More than one swap drive requested.");
+  }
+  if (swap !== undefined && sizeOf(swap) > flavor.swap) {
+    throw badRequest("Swap drive requested is larger than instance type allows.");
+  }
+  const ofFlavor = Number(ephemerals.length === 0 && flavor.ephemeralGb > 0) + Number(!swap && flavor.swap > 0);
+  if (all.length + ofFlavor > MAX_LOCAL_DEVICES) {
+    throw invalidDevice("You specified more local devices than the limit allows");
   }
 }
 

@@ -49,6 +49,7 @@ export function createServer(deps: ComputeDeps, call: Call): Answer | Promise<An
   const flavor = readFlavor(deps, call, server);
   const { imageRef, imageProperties } = readImage(deps, call, server, flavor);
   refuseUnhonoured(flavor, imageProperties);
+  checkLocalDevices(server, flavor);
   const projectId = call.credentials.projectId;
   if (projectId === null) {
     throw denied(POLICY);

@@ -194,13 +194,35 @@ describe("create", () => {
     },
   );
 
+  const BLANK = { source_type: "blank", destination_type: "local", boot_index: -1 };
+  const SWAP = { ...BLANK, guest_format: "swap" };
+  const EPHEMERAL_SIZE = "Ephemeral disks requested are larger than the instance type allows.";
+
+  test.each([
+    [[ROOT, BLANK], "disks"],
+    [[ROOT, { ...BLANK, volume_size: "3" }, { ...BLANK, volume_size: 2, delete_on_termination: true }], "ephemeral"],
+    [[ROOT, { ...SWAP, volume_size: 512 }, BLANK], "disks"],
+    [[ROOT, BLANK], "1"],
+  ])("takes local disks as the flavor allows: %o with %s", async (block_device_mapping_v2, flavorRef) => {
+    world.flavor({ flavorid: "disks", name: "disks", ephemeralGb: 5, swap: 512 });
+    world.flavor({ flavorid: "ephemeral", name: "ephemeral", ephemeralGb: 5 });
+    const reply = await create({ block_device_mapping_v2, flavorRef });
+    expect(reply.status, reply.body).toBe(202);
+  });
+
   test.each([
     [[{ ...ROOT, boot_index: 1 }], "Mapping image to local is not supported."],
     [[{ ...ROOT, uuid: "5a000000-0000-4000-8000-000000000001" }], "Mapping image to local is not supported."],
-    [[ROOT, ROOT], "no Block Storage service"],
-    [[ROOT, { source_type: "blank", destination_type: "local", boot_index: -1 }], "no Block Storage service"],
+    [[ROOT, ROOT], "Boot sequence for the instance and image/block device mapping combination is not valid."],
+    [[BLANK], "Boot sequence for the instance and image/block device mapping combination is not valid."],
+    [[ROOT, { ...BLANK, volume_size: 1 }], EPHEMERAL_SIZE],
+    [[ROOT, { ...SWAP, volume_size: 1 }], "Swap drive requested is larger than instance type allows."],
+    [[ROOT, SWAP, SWAP], "Block Device Mapping is Invalid: More than one swap drive requested."],
+    [[ROOT, BLANK, BLANK, BLANK], "You specified more local devices than the limit allows"],
+    [[ROOT, { ...BLANK, uuid: CIRROS }], "Block Device Mapping is Invalid: Invalid device UUID."],
+    [[ROOT, { ...BLANK, destination_type: "volume", volume_size: 1 }], "no Block Storage service"],
     [[{ ...ROOT, destination_type: "volume" }], "no Block Storage service"],
-  ])("refuses other block devices: %o", async (block_device_mapping_v2, message) => {
+  ])("rejects other block devices: %o", async (block_device_mapping_v2, message) => {
     const reply = await create({ block_device_mapping_v2 });
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);
   });
