@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -12,6 +12,8 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "compute-agent-completion-"));
   await mkdir(join(folder, "compute-cluster/clusters/ci-7/agents/rack1"), { recursive: true });
+  // A host counts once its agent has kept something.
+  await writeFile(join(folder, "compute-cluster/clusters/ci-7/agents/rack1/compute_id"), "");
   await mkdir(join(folder, "bin"));
   for (const name of ["compute-cluster", "compute-agent"]) {
     await symlink(join(PACKAGE_ROOT, "dist/bin", `${name}.js`), join(folder, "bin", name));

@@ -45,9 +45,8 @@ describe("an agent process with many hosts", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("tells of its hosts together", () => {
-    expect(pool.stderr.split("\n").filter((line) => line.includes("host="))).toEqual([]);
-    expect(pool.stderr).toContain(`(${RANGE})`);
+  it("logs one line for the first start of all its hosts", () => {
+    expect(pool.stderr).toMatch(/^\S+ \S+ \d+ INFO 50 of 50 hosts serve\n$/);
   });
 
   it("loses ten of them in the middle of their work, starts them again, and nothing is wrong", async () => {

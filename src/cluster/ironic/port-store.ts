@@ -33,7 +33,7 @@ const DEFAULTS: Omit<IronicPort, "uuid" | "address" | "node_uuid" | "created_at"
   vif: null,
 };
 
-export const portNotFound = (port: string) => new IronicError(404, `Port ${port} could not be found.`);
+const portNotFound = (port: string) => new IronicError(404, `Port ${port} could not be found.`);
 
 /** All ports, as {@link NodeStore} has the nodes. */
 export class PortStore {
