@@ -82,7 +82,9 @@ describe("a cluster file", () => {
     const again = await start("--yes");
     expect(cluster?.stdout).toContain("Removed: rack1.");
     const images = await again.request("GET", "/image/v2/images");
-    expect(listed<{ name: string }>(images, "images").map(({ name }) => name)).toEqual(["other", "cirros"]);
+    expect(listed<{ name: string }>(images, "images").map(({ name }) => name)).toEqual([
+      ...["other", "cirros", "cirros-0.6.3-x86_64-disk"],
+    ]);
     expect(await check()).toBe(`${path}: nothing changes`);
   });
 });

@@ -76,6 +76,7 @@ export class ImageStore {
     const { sql, clock } = options;
     this.#options = options;
     this.table = new ImageTable(sql, clock);
+    this.table.ensureBaseImages();
     this.members = new MemberTable(sql, clock);
     this.tasks = new TaskTable(sql, clock);
     this.metadefs = new MetadefStore(sql, clock);

@@ -3,7 +3,7 @@ import { applySchema } from "../store/schema/apply-schema.js";
 import type { Sql, SqlRow } from "../store/sql.js";
 import { IMAGE_SCHEMA } from "./image-tables.js";
 import {
-  BASE,
+  BASE_IMAGES,
   type Image,
   type ImageContent,
   type ImageFacts,
@@ -14,7 +14,7 @@ import {
   type Rotation,
 } from "./images.js";
 
-/** What is known of each image; {@link BASE} is one of them. */
+/** Records of images, {@link BASE_IMAGES} among them. */
 export class ImageTable {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -26,16 +26,24 @@ export class ImageTable {
   }
 
   get(id: string): Image | undefined {
-    if (id.toLowerCase() === BASE.id) {
-      return BASE;
-    }
     const row = this.#sql.get("SELECT id, status, content FROM images WHERE id = ?", id.toLowerCase());
     return row && imageOf(row);
   }
 
   /** In the order in which they were made. */
   list(): readonly Image[] {
-    return [BASE, ...this.#sql.all("SELECT id, status, content FROM images ORDER BY number").map(imageOf)];
+    return this.#sql.all("SELECT id, status, content FROM images ORDER BY number").map(imageOf);
+  }
+
+  /** Adds the base images that are missing, before all others. A cloud whose users made an image of such a name keeps theirs alone. */
+  ensureBaseImages(): void {
+    for (const [index, { id, status, ...content }] of BASE_IMAGES.entries()) {
+      this.#sql.run(
+        `INSERT OR IGNORE INTO images (number, id, status, content) SELECT ?, ?, ?, ?
+         WHERE NOT EXISTS (SELECT 1 FROM images WHERE content ->> '$.name' = ? AND ? > 0)`,
+        ...[index - BASE_IMAGES.length, id, status, JSON.stringify(content), content.name, index],
+      );
+    }
   }
 
   /** A project's backups of a server, the newest first. */
@@ -69,7 +77,7 @@ export class ImageTable {
   ): boolean {
     return this.#sql.transaction(() => {
       const found = this.get(id);
-      if (!found || found === BASE || !from.includes(found.status)) {
+      if (!found || !from.includes(found.status)) {
         return false;
       }
       const { id: key, status: before, ...content } = found;

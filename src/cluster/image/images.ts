@@ -86,21 +86,33 @@ export const PLAIN: ImageFacts = {
 
 const LONG_AGO = Date.UTC(2024, 0, 1);
 
-/** What every cloud has. It has no bytes: hypervisors that boot nothing do not ask for any. */
-export const BASE: Image = {
-  ...PLAIN,
-  ...NO_NOTES,
-  id: "c0ffee00-0000-4000-8000-000000000001",
-  name: "cirros",
-  status: "active",
-  visibility: "public",
-  protected: true,
-  diskFormat: "qcow2",
-  containerFormat: "bare",
-  size: 21_430_272,
-  virtualSize: 117_440_512,
-  checksum: null,
-  hash: null,
-  createdAt: LONG_AGO,
-  updatedAt: LONG_AGO,
-};
+/** A public image without bytes, which it says: hypervisors that boot nothing do not ask for any. */
+function emptyImage(id: string, name: string, createdAt: number): Image {
+  return {
+    ...PLAIN,
+    ...NO_NOTES,
+    id,
+    name,
+    status: "active",
+    visibility: "public",
+    protected: true,
+    diskFormat: "qcow2",
+    containerFormat: "bare",
+    size: 0,
+    virtualSize: null,
+    checksum: "d41d8cd98f00b204e9800998ecf8427e",
+    hash:
+      "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce" +
+      "47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
+    createdAt,
+    updatedAt: createdAt,
+  };
+}
+
+/** Images that every cloud has: one of a short name, and one named as DevStack names it. */
+export const BASE_IMAGES: readonly Image[] = [
+  emptyImage("c0ffee00-0000-4000-8000-000000000001", "cirros", LONG_AGO),
+  emptyImage("c0ffee00-0000-4000-8000-000000000002", "cirros-0.6.3-x86_64-disk", LONG_AGO - 1000),
+];
+
+export const isBaseImage = ({ id }: Pick<Image, "id">): boolean => BASE_IMAGES.some((image) => image.id === id);

@@ -3,7 +3,7 @@ import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
 import type { ImageStore } from "./image-store.js";
 import { sees } from "./images/find-image.js";
-import { BASE, type Image, PLAIN, type Rotation } from "./images.js";
+import { type Image, isBaseImage, PLAIN, type Rotation } from "./images.js";
 
 /** What servers need of an image. */
 export interface ServerImage extends Pick<Image, "id" | "status" | "size" | "minDisk" | "minRam"> {
@@ -86,7 +86,7 @@ export class ServerImages {
 }
 
 function notedOf(image: Image): Readonly<Record<string, string>> {
-  if (image === BASE) {
+  if (isBaseImage(image)) {
     return image.properties;
   }
   const { diskFormat, containerFormat, minDisk, minRam } = image;

@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/random.js";
 import type { Bytes } from "../../runtime/transfers.js";
 import type { ImageStore } from "../image/image-store.js";
 import type { ImageTable } from "../image/image-table.js";
-import { BASE, type Image, type ImageFacts } from "../image/images.js";
+import { type Image, type ImageFacts, isBaseImage } from "../image/images.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
 import type { ProjectNames } from "./project-names.js";
 import type { ImageText } from "./seed-schema.js";
@@ -101,7 +101,7 @@ export function imageSteps(
   return [...removed, ...others];
 }
 
-const own = (table: ImageTable): readonly Image[] => table.list().filter(({ id }) => id !== BASE.id);
+const own = (table: ImageTable): readonly Image[] => table.list().filter((image) => !isBaseImage(image));
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 

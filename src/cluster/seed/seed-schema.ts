@@ -94,7 +94,9 @@ export const SEED_KEYS = {
   flavors: Type.Optional(
     Type.Array(FLAVOR, { minItems: 1, maxItems: 1000, description: "All flavors. Absent: devstack's." }),
   ),
-  images: Type.Optional(Type.Array(IMAGE, { maxItems: 1000, description: "All images, besides cirros." })),
+  images: Type.Optional(
+    Type.Array(IMAGE, { maxItems: 1000, description: "All images, besides those that every cluster has." }),
+  ),
   aggregates: Type.Optional(Type.Array(AGGREGATE, { maxItems: 1000, description: "All host aggregates." })),
   projects: Type.Optional(Type.Array(PROJECT, { maxItems: 1000 })),
   users: Type.Optional(Type.Array(USER, { maxItems: 1000 })),

@@ -1,4 +1,5 @@
 import { isSameName, nameKey } from "../../../cluster/identity/name-key.js";
+import { BASE_IMAGES } from "../../../cluster/image/images.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { ClusterFile } from "./cluster-file.js";
 import type { Problem, TextPart } from "./file-text.js";
@@ -68,8 +69,8 @@ export function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]
     });
   });
   (file.images ?? []).forEach(({ owner, name, id }, at) => {
-    if (name === "cirros" && id === undefined) {
-      complain(["images", at, "name"], "image cirros is in every cluster; leave it out, or choose another name");
+    if (BASE_IMAGES.some((base) => base.name === name) && id === undefined) {
+      complain(["images", at, "name"], `image ${name} is in every cluster; leave it out, or choose another name`);
     }
     if (owner !== undefined) {
       projectAt(owner, ["images", at, "owner"]);

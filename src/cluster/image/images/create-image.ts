@@ -5,7 +5,7 @@ import type { ImageCall } from "../api/call.js";
 import { conflict, forbidden } from "../api/fault.js";
 import { may, requirePolicy, type Target } from "../api/policy.js";
 import { IMPORT_METHODS } from "../data/import-methods.js";
-import { BASE, type ImageFacts, PLAIN } from "../images.js";
+import { type ImageFacts, PLAIN } from "../images.js";
 import { refuseOver } from "../quotas.js";
 import { STORE_IDS } from "../stores.js";
 import { checkMembers, checkQuotas, refuseReserved, withValue } from "./attributes.js";
@@ -22,9 +22,6 @@ export function createImage(call: ImageCall): ServiceResponse {
   checkQuotas(facts);
   refuseOver(call, "image_count_total", caller.projectId, 1);
   const id = wanted === undefined ? random.uuid() : String(wanted).toLowerCase();
-  if (id === BASE.id) {
-    throw taken(id);
-  }
   try {
     const image = store.table.add(id, facts);
     return withHeaders(json(201, imageView(image)), {

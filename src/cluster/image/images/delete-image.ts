@@ -1,17 +1,13 @@
 import type { ServiceResponse } from "../../../runtime/service.js";
 import { type ImageCall, NO_CONTENT } from "../api/call.js";
 import { forbidden } from "../api/fault.js";
-import { BASE } from "../images.js";
-import { findImage, findOwnImage } from "./find-image.js";
+import { findOwnImage } from "./find-image.js";
 
 const missing = (id: string): string => `Failed to find image ${id} to delete`;
 
 /** DELETE /v2/images/{id}. @throws {ImageFault} 403, 404 */
 export function deleteImage(call: ImageCall): ServiceResponse {
-  const { image } = findImage(call, missing);
-  if (image !== BASE) {
-    findOwnImage(call, "delete_image", { missing });
-  }
+  const image = findOwnImage(call, "delete_image", { missing });
   if (image.protected) {
     throw forbidden(`Image ${image.id} is protected and cannot be deleted.`);
   }

@@ -2,7 +2,7 @@ import type { Credentials } from "../../credentials.js";
 import type { ImageCall } from "../api/call.js";
 import { forbidden, notFound } from "../api/fault.js";
 import { may, type RuleName, requirePolicy, type Target } from "../api/policy.js";
-import { BASE, type Image } from "../images.js";
+import type { Image } from "../images.js";
 
 /** Whether a caller may know of an image. @param isMember the image is shared with the caller's project */
 export function sees(caller: Credentials, image: Image, isMember: boolean): boolean {
@@ -45,8 +45,5 @@ export function findOwnImage(
     throw forbidden(words.refusal(image.id));
   }
   requirePolicy(call.caller, rule, target);
-  if (image === BASE) {
-    throw forbidden(`Image ${image.id} is part of this cloud: it is protected, and cannot be changed or deleted.`);
-  }
   return image;
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ApiWorld, CIRROS } from "../compute/api-world.js";
 
@@ -24,15 +25,56 @@ async function made(changes: object = {}, user: "admin" | "demo" = "admin") {
   );
 }
 
+const DEVSTACK_CIRROS = "c0ffee00-0000-4000-8000-000000000002";
+
+describe("images that every cloud has", () => {
+  const remove = (token?: string) => world.ask({ method: "DELETE", url: `/image/v2/images/${CIRROS}`, token });
+  const change = (body: unknown, token?: string) =>
+    world.ask({
+      method: "PATCH",
+      url: `/image/v2/images/${CIRROS}`,
+      body: JSON.stringify(body),
+      token,
+      headers: PATCH,
+    });
+
+  test("say that they have no bytes, and have none", async () => {
+    for (const id of [CIRROS, DEVSTACK_CIRROS]) {
+      const { size, checksum, os_hash_value: hash } = (await get(`/v2/images/${id}`)).json() as Record<string, unknown>;
+      expect([size, checksum, hash]).toEqual([0, createHash("md5").digest("hex"), createHash("sha512").digest("hex")]);
+      expect((await get(`/v2/images/${id}/file`)).status).toBe(204);
+    }
+  });
+
+  test("are changed by administrators alone, also while they are protected", async () => {
+    const add = [{ op: "add", path: "/hw_disk_bus", value: "scsi" }];
+    expect((await change(add, await world.token("demo"))).status).toBe(403);
+    const reply = await change(add);
+    expect([reply.status, reply.json("hw_disk_bus"), reply.json("protected")]).toEqual([200, "scsi", true]);
+    expect((await get(`/v2/images/${CIRROS}`)).json("hw_disk_bus")).toBe("scsi");
+  });
+
+  test("are deleted once they are not protected", async () => {
+    expect((await remove()).status).toBe(403);
+    expect((await change([{ op: "replace", path: "/protected", value: false }])).status).toBe(200);
+    expect((await remove(await world.token("demo"))).status).toBe(403);
+    expect((await remove()).status).toBe(204);
+    expect((await get(`/v2/images/${CIRROS}`)).status).toBe(404);
+  });
+});
+
 describe("images", () => {
   test("are listed, shown and found by name", async () => {
-    expect((await get("/v2/images")).json("images")).toMatchObject([{ id: CIRROS, name: "cirros", status: "active" }]);
+    expect((await get("/v2/images")).json("images")).toMatchObject([
+      { id: CIRROS, name: "cirros", status: "active" },
+      { id: DEVSTACK_CIRROS, name: "cirros-0.6.3-x86_64-disk", status: "active" },
+    ]);
     expect((await get(`/v2/images/${CIRROS}`)).json("name")).toBe("cirros");
     expect((await get("/v2/images?name=cirros")).json("images")).toHaveLength(1);
     expect((await get("/v2/images?name=other")).json("images")).toEqual([]);
     expect((await get("/v2/images?status=queued")).json("images")).toEqual([]);
     expect((await get("/v2/images?limit=0")).json("images")).toEqual([]);
-    expect((await get(`/v2/images?marker=${CIRROS}`)).json("images")).toEqual([]);
+    expect((await get(`/v2/images?marker=${DEVSTACK_CIRROS}`)).json("images")).toEqual([]);
   });
 
   test("are made without bytes, for the project that makes them, and deleted", async () => {
@@ -54,8 +96,8 @@ describe("images", () => {
     const open = await made({ visibility: "public" });
     const ids = async (user: "admin" | "demo") =>
       ((await get("/v2/images", await world.token(user))).json("images") as { id: string }[]).map(({ id }) => id);
-    expect(new Set(await ids("admin"))).toEqual(new Set([CIRROS, own, open]));
-    expect(new Set(await ids("demo"))).toEqual(new Set([CIRROS, own, open]));
+    expect(new Set(await ids("admin"))).toEqual(new Set([CIRROS, DEVSTACK_CIRROS, own, open]));
+    expect(new Set(await ids("demo"))).toEqual(new Set([CIRROS, DEVSTACK_CIRROS, own, open]));
     expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${open}`, token })).status).toBe(403);
     expect((await post({ visibility: "public" }, "demo")).status).toBe(403);
     expect((await post({ owner: "somebody" }, "demo")).status).toBe(403);

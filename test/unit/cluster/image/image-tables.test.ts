@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
 import { ImageTable } from "../../../../src/cluster/image/image-table.js";
 import { IMAGE_SCHEMA } from "../../../../src/cluster/image/image-tables.js";
+import { PLAIN } from "../../../../src/cluster/image/images.js";
 import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
 import { Sql } from "../../../../src/cluster/store/sql.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
@@ -24,4 +25,25 @@ test("images of the first release are there after the step to staging and member
     rotation: null,
   });
   expect(table.change(id, ["active"], { status: "deactivated" })).toBe(true);
+});
+
+test("an image that a user named as DevStack does is not joined by a second one of that name", () => {
+  const sql = new Sql(new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]));
+  onTestFinished(() => sql.file.close());
+  const table = new ImageTable(sql, new VirtualWorld().spawn().clock);
+  table.add("11111111-1111-4111-8111-111111111111", { ...PLAIN, name: "cirros-0.6.3-x86_64-disk" });
+  table.ensureBaseImages();
+  expect(table.list().map(({ name }) => name)).toEqual(["cirros", "cirros-0.6.3-x86_64-disk"]);
+});
+
+test("a next start keeps what was changed of the images that every cloud has, and brings back deleted ones", () => {
+  const sql = new Sql(new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]));
+  onTestFinished(() => sql.file.close());
+  const table = new ImageTable(sql, new VirtualWorld().spawn().clock);
+  table.ensureBaseImages();
+  const [first, second] = table.list();
+  table.change(first?.id ?? "", ["active"], { properties: { hw_disk_bus: "scsi" } });
+  table.remove(second?.id ?? "");
+  table.ensureBaseImages();
+  expect(table.list().map(({ properties }) => properties)).toEqual([{ hw_disk_bus: "scsi" }, {}]);
 });

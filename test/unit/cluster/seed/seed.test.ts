@@ -142,6 +142,7 @@ describe("images of a cluster file", () => {
     expect(await settle({ images })).toEqual(["~ image debian: its bytes, which are not all there"]);
     expect(parts.images.list().map(({ name, status }) => `${name} ${status}`)).toEqual([
       "cirros active",
+      "cirros-0.6.3-x86_64-disk active",
       "debian active",
     ]);
   });
