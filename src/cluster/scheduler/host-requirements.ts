@@ -7,7 +7,10 @@ import type { HostState } from "./host-state.js";
 type ImageProperties = Readonly<Record<string, string>>;
 
 /** Returns whether the host runs guests as the image requires (Nova's `ImagePropertiesFilter`). */
-export function supportsImage({ node }: HostState, image: ImageProperties): boolean {
+export function supportsImage(
+  { node }: { readonly node: Pick<HostState["node"], "hypervisorVersion" | "supportedHvSpecs"> },
+  image: ImageProperties,
+): boolean {
   const { architecture, hypervisorType, vmMode, hypervisorVersion } = hostRequirementsOf(image);
   const required = [architecture, hypervisorType, vmMode].filter((value) => value !== undefined);
   if (required.length === 0) {

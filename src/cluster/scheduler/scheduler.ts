@@ -1,7 +1,7 @@
 import type { SchedulerFilter } from "../../config/sections/service-options.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { CandidatesGroup } from "../../placement/types.js";
-import type { Selection } from "../../records/index.js";
+import type { ComputeNode, Selection } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
@@ -12,6 +12,7 @@ import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
 import { filterHosts, type Refusal } from "./filters.js";
 import { GroupPlacements, type GroupState, groupRefusal } from "./group-placements.js";
 import { HostRecords } from "./host-records.js";
+import { supportsImage } from "./host-requirements.js";
 import { type HostState, hostStates, selectionOf } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
 import { type WeightMultipliers, weighHosts } from "./weighers.js";
@@ -76,6 +77,15 @@ export function createScheduler(parts: {
         (group) => claimNext(alternates, group, claim, requestId),
         (destination) => destination?.selection.host,
       ),
+    /**
+     * Checks a new image against the host that a server is rebuilt on, with the filters that Nova runs then.
+     * @throws {NoValidHost}
+     */
+    checkRebuild: (node: ComputeNode, image: Readonly<Record<string, string>>): void => {
+      if (config.filters.has("ImagePropertiesFilter") && !supportsImage({ node }, image)) {
+        throw new NoValidHost(NOT_ENOUGH_HOSTS, `Host ${node.host} does not run guests as the image requires.`);
+      }
+    },
     /** An instance that was placed does not go there: who asked has given its claim back. */
     forget: (instanceUuid: string): void => groups.forget(instanceUuid),
   };

@@ -36,6 +36,15 @@ export type Task =
       readonly onSharedStorage: boolean | null;
       readonly targetStopped: boolean;
     }
+  /** Spec 6.6: a rebuild from an image whose requirements the server's host may not meet. */
+  | {
+      readonly kind: "rebuild_in_place";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** The image before, and its properties: a rebuild that is rejected leaves them. */
+      readonly previousImageRef: string;
+      readonly previousProperties: Readonly<Record<string, string>>;
+    }
   /** Spec 6.3 rows 2, 3; `alternates` absent: the scheduler is asked. */
   | {
       readonly kind: "migrate_server";
@@ -84,6 +93,7 @@ export type Task =
 export const TASK_KINDS: readonly Task["kind"][] = [
   "build_instances",
   "rebuild_instance",
+  "rebuild_in_place",
   "migrate_server",
   "live_migrate_instance",
   "unshelve_instance",

@@ -4,6 +4,7 @@ import { createDeleteLocal } from "./delete-local.js";
 import { createDeleteResized } from "./delete-resized.js";
 import { createLiveMigrateInstance } from "./live-migrate-instance.js";
 import { createMigrateServer } from "./migrate-server.js";
+import { createRebuildInPlace } from "./rebuild-in-place.js";
 import { createRebuildInstance } from "./rebuild-instance.js";
 import type { TaskDeps } from "./task-deps.js";
 import { createUnshelveInstance } from "./unshelve-instance.js";
@@ -13,6 +14,7 @@ export function createTaskTable(deps: TaskDeps): TaskTable {
   return {
     build_instances: createBuildInstances(deps),
     rebuild_instance: createRebuildInstance(deps),
+    rebuild_in_place: createRebuildInPlace(deps),
     migrate_server: createMigrateServer(deps),
     live_migrate_instance: createLiveMigrateInstance(deps),
     unshelve_instance: createUnshelveInstance(deps),

@@ -298,6 +298,14 @@ describe("6.6 states", () => {
     expect(world.casts[0]?.params).toMatchObject({ recreate: false, migrationId: null, node: "devstack1" });
   });
 
+  test("a rebuild from a new image that requires something of its host is checked by the conductor first", async () => {
+    const instance = world.server("devstack1");
+    const imageRef = world.image({ properties: { "trait:CUSTOM_FAST": "required" } });
+    expect((await world.act(instance, { rebuild: { imageRef } })).status).toBe(202);
+    expect(world.casts).toEqual([]);
+    expect(world.tasks()).toMatchObject([{ kind: "rebuild_in_place", previousImageRef: instance.imageRef }]);
+  });
+
   test("a rebuild answers what the extensions of the time did not add, until 2.75", async () => {
     const answered = async (version: number) => {
       const reply = await world.act(world.server("devstack1"), { rebuild: { imageRef: CIRROS } }, version);

@@ -56,6 +56,7 @@ it("tasks that cannot be read are read again with the next one", async () => {
   const table: TaskTable = {
     build_instances: flow,
     rebuild_instance: flow,
+    rebuild_in_place: flow,
     migrate_server: flow,
     live_migrate_instance: flow,
     unshelve_instance: flow,

@@ -6,6 +6,7 @@ import {
   imagePropertiesOf,
   withImageProperties,
 } from "../../../../records/index.js";
+import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in-place.js";
 import type { Json } from "../../../http/json.js";
 import type { Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
@@ -81,8 +82,8 @@ const SCHEMA = schemas<RebuildBody>(
 );
 
 /**
- * Spec 6.6: on its host, from that image, which later moves use too; what it holds in Placement stays as it is. For a new image
- * Nova asks the filters that compare images with hosts and aggregates (RUN_ON_REBUILD); the scheduler here has none of them.
+ * Spec 6.6: on its host, from that image, which later moves use too; what it holds in Placement stays as it is. The conductor
+ * compares a new image that requires something of its host with that host.
  */
 export const rebuild: ServerAction = {
   name: "rebuild",
@@ -115,17 +116,17 @@ export const rebuild: ServerAction = {
     if (spec !== null) {
       store.requests.saveSpec({ ...spec, imageRef });
     }
-    const params = {
-      instanceUuid: instance.uuid,
-      migrationId: null,
-      onSharedStorage: null,
-      recreate: false,
-      node: instance.node ?? "",
-      imageRef,
-      targetStopped: false,
-      requestId: call.requestId,
-    };
-    bus.cast(host, "rebuild_instance", params, call.requestId);
+    if (imageRef !== instance.imageRef && requiresHost(properties)) {
+      store.tasks.add({
+        kind: "rebuild_in_place",
+        instanceUuid: instance.uuid,
+        requestId: call.requestId,
+        previousImageRef: instance.imageRef,
+        previousProperties: imagePropertiesOf(instance),
+      });
+    } else {
+      bus.cast(host, "rebuild_instance", rebuildParams({ ...instance, imageRef }, call.requestId), call.requestId);
+    }
     const shown = store.instances.get(instance.uuid) ?? instance;
     return {
       status: 202,

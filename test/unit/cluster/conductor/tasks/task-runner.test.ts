@@ -35,6 +35,7 @@ async function bench(concurrency: number) {
   const table: TaskTable = {
     build_instances: flow,
     rebuild_instance: flow,
+    rebuild_in_place: flow,
     migrate_server: flow,
     live_migrate_instance: flow,
     unshelve_instance: flow,

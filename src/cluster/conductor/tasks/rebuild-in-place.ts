@@ -1,0 +1,153 @@
+import {
+  holdsTask,
+  hostRequirementsOf,
+  type Instance,
+  imagePropertiesOf,
+  type VmState,
+  withImageProperties,
+} from "../../../records/index.js";
+import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
+import type { Task } from "../../store/task.js";
+import type { TaskContext } from "../task-runner.js";
+import { ActionEvents } from "./action-event.js";
+import { endOperation } from "./faults.js";
+import { sourceNode } from "./source-half.js";
+import type { TaskDeps } from "./task-deps.js";
+
+type RebuildTask = Extract<Task, { kind: "rebuild_in_place" }>;
+type ImageProperties = Readonly<Record<string, string>>;
+
+/** The message by which a host rebuilds its instance. */
+export function rebuildParams(
+  { uuid, node, imageRef }: Pick<Instance, "uuid" | "node" | "imageRef">,
+  requestId: string,
+) {
+  return {
+    instanceUuid: uuid,
+    migrationId: null,
+    onSharedStorage: null,
+    recreate: false,
+    node: node ?? "",
+    imageRef,
+    targetStopped: false,
+    requestId,
+  };
+}
+
+/** Returns whether an image requires anything of the host of its servers. */
+export function requiresHost(image: ImageProperties): boolean {
+  return (
+    traitsOf(image).size > 0 ||
+    Object.values(hostRequirementsOf(image)).some((requirement) => requirement !== undefined)
+  );
+}
+
+/** Spec 6.6: compares the new image with the server's host and what it holds there, then lets the host rebuild it. */
+export function createRebuildInPlace(deps: TaskDeps) {
+  return {
+    run: (task: RebuildTask, context: TaskContext) => rebuild(deps, task, context),
+    fail: (task: RebuildTask, error: unknown): void => reject(deps, task, error),
+  };
+}
+
+async function rebuild(deps: TaskDeps, task: RebuildTask, taskContext: TaskContext): Promise<void> {
+  const { store } = deps;
+  const instance = ownInstance(deps, task);
+  if (instance === null) {
+    return;
+  }
+  const names = { instanceUuid: instance.uuid, events: ["rebuild_server"], requestId: task.requestId };
+  const events = new ActionEvents(store, names);
+  await events.during(taskContext, async (context) => {
+    try {
+      await checkImage(deps, instance, task.requestId);
+      handOver(deps, task, context);
+    } catch (error) {
+      events.fail(error);
+      store.transaction(() => {
+        reject(deps, task, error);
+        context.finish();
+      });
+    }
+  });
+}
+
+/** Null: the instance is deleted, or another request has it by now. */
+function ownInstance({ store }: TaskDeps, { instanceUuid, requestId }: RebuildTask): Instance | null {
+  const instance = store.instances.get(instanceUuid);
+  return instance !== null && holdsTask(instance, requestId, ["rebuilding"]) ? instance : null;
+}
+
+/** @throws {NoValidHost} with Nova's texts */
+async function checkImage({ store, placement, scheduler }: TaskDeps, instance: Instance, requestId: string) {
+  const image = imagePropertiesOf(instance);
+  const required = traitsOf(image);
+  if (required.size > 0) {
+    if (forbiddenTraitsOf(instance).some((trait) => required.has(trait))) {
+      throw new NoValidHost(
+        "Image traits are part of forbidden traits in flavor associated with the server. Either specify a different image during rebuild or create a new server with the specified image and a compatible flavor.",
+      );
+    }
+    const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    for (const provider of Object.keys(allocations)) {
+      const { traits } = await placement.getProviderTraits(provider, { requestId });
+      for (const trait of traits) {
+        required.delete(trait);
+      }
+    }
+    if (required.size > 0) {
+      throw new NoValidHost(
+        "Image traits cannot be satisfied by the current resource providers. Either specify a different image during rebuild or create a new server with the specified image.",
+        `Missing: ${[...required].sort().join(", ")}.`,
+      );
+    }
+  }
+  const node = sourceNode(store, instance);
+  if (node !== undefined) {
+    scheduler.checkRebuild(node, image);
+  }
+}
+
+function handOver(deps: TaskDeps, task: RebuildTask, context: TaskContext): void {
+  const { store, bus } = deps;
+  store.transaction(() => {
+    const instance = ownInstance(deps, task);
+    if (instance !== null && instance.host !== null) {
+      bus.cast(instance.host, "rebuild_instance", rebuildParams(instance, task.requestId), task.requestId);
+    }
+    context.finish();
+  });
+}
+
+/** Gives the server its image back. As in Nova it is in error; after an error of another kind it stays as it was. */
+function reject(deps: TaskDeps, task: RebuildTask, error: unknown): void {
+  const { store, logger } = deps;
+  const instance = ownInstance(deps, task);
+  if (instance === null) {
+    return;
+  }
+  const { uuid, systemMetadata } = instance;
+  logger.warn("rebuild failed", { instance: uuid, request_id: task.requestId, reason: operatorReason(error) });
+  store.instances.save(uuid, {
+    imageRef: task.previousImageRef,
+    systemMetadata: withImageProperties(systemMetadata, task.previousProperties),
+  });
+  const spec = store.requests.spec(uuid);
+  if (spec !== null) {
+    store.requests.saveSpec({ ...spec, imageRef: task.previousImageRef });
+  }
+  const vmState: VmState = error instanceof NoValidHost ? "error" : instance.vmState;
+  endOperation(store, instance, { requestId: task.requestId, vmState }, error);
+}
+
+/** The traits that an image requires. */
+function traitsOf(image: ImageProperties): Set<string> {
+  const required = Object.entries(image).filter(([name, value]) => name.startsWith("trait:") && value === "required");
+  return new Set(required.map(([name]) => name.slice("trait:".length)));
+}
+
+function forbiddenTraitsOf({ flavor }: Instance): readonly string[] {
+  return Object.entries(flavor.extraSpecs)
+    .filter(([key, value]) => key.startsWith("trait") && value === "forbidden")
+    .map(([key]) => key.slice(key.indexOf(":") + 1));
+}

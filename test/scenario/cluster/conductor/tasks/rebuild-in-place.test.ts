@@ -1,0 +1,113 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Task } from "../../../../../src/cluster/store/task.js";
+import { imagePropertiesOf, withImageProperties } from "../../../../../src/records/index.js";
+import { holds, type Operated, operated, providerOf } from "../../../../unit/cluster/conductor/tasks/operated.js";
+
+const FAST = { "trait:CUSTOM_FAST": "required" };
+const NEW_IMAGE = "5a000000-0000-4000-8000-000000000002";
+const PREVIOUS = { os_type: "linux" };
+
+let world: Operated;
+let previousImageRef: string;
+
+/** A server whose rebuild from another image has been accepted. */
+async function rebuilding(image: Readonly<Record<string, string>>, extraSpecs = {}): Promise<Task> {
+  world = await operated("rebuilding");
+  const { bench, instance } = world;
+  previousImageRef = instance.imageRef;
+  bench.store.instances.save(instance.uuid, {
+    imageRef: NEW_IMAGE,
+    systemMetadata: withImageProperties({}, image),
+    flavor: { ...instance.flavor, extraSpecs },
+  });
+  await holds(world, instance.uuid, "devstack1");
+  return { kind: "rebuild_in_place", ...world.head, previousImageRef, previousProperties: PREVIOUS };
+}
+
+async function giveTrait(host: string): Promise<void> {
+  const uuid = providerOf(world, host);
+  const { traits, generation } = await world.bench.placement.getProviderTraits(uuid);
+  await world.bench.placement.setTraitsForProvider(uuid, { traits: [...traits, "CUSTOM_FAST"], generation });
+}
+
+const current = () => world.bench.instance(world.instance.uuid);
+function outcome() {
+  const { vmState, taskState, imageRef } = current();
+  const [action] = world.bench.store.actions.list(world.instance.uuid);
+  const events = world.bench.store.actions.events(action?.id ?? 0).map(({ event, result }) => `${event} ${result}`);
+  return {
+    vmState,
+    taskState,
+    imageRef,
+    events,
+    casts: world.bench.casts.map(({ host, method }) => `${host} ${method}`),
+  };
+}
+
+describe("6.6 a rebuild from a new image", () => {
+  const REJECTED = { vmState: "error", taskState: null, events: ["rebuild_server Error"], casts: [] };
+  const ACCEPTED = {
+    vmState: "active",
+    taskState: "rebuilding",
+    imageRef: NEW_IMAGE,
+    events: ["rebuild_server Success"],
+    casts: ["devstack1 rebuild_instance"],
+  };
+
+  beforeEach(() => {
+    previousImageRef = "";
+  });
+
+  it("goes to the host when that has the traits that the image requires", async () => {
+    const task = await rebuilding(FAST);
+    await giveTrait("devstack1");
+    await world.bench.run(task);
+    expect(outcome()).toEqual(ACCEPTED);
+  });
+
+  it("is in error, with its old image and Nova's text, when the host lacks a trait", async () => {
+    const task = await rebuilding(FAST);
+    await giveTrait("devstack2");
+    await world.bench.run(task);
+    expect(outcome()).toEqual({ ...REJECTED, imageRef: previousImageRef });
+    expect(imagePropertiesOf(current())).toEqual(PREVIOUS);
+    expect(world.bench.store.instances.fault(world.instance.uuid)).toMatchObject({
+      message:
+        "No valid host was found. Image traits cannot be satisfied by the current resource providers. Either specify a different image during rebuild or create a new server with the specified image.",
+      details: expect.stringMatching(/^Missing: CUSTOM_FAST\./),
+    });
+    expect(await world.bench.held(world.instance.uuid), "what it holds stays").not.toEqual({});
+  });
+
+  it("is in error when the flavor forbids a trait of the image, wherever it runs", async () => {
+    const task = await rebuilding(FAST, { "trait:CUSTOM_FAST": "forbidden" });
+    await giveTrait("devstack1");
+    await world.bench.run(task);
+    expect(outcome()).toEqual({ ...REJECTED, imageRef: previousImageRef });
+    expect(world.bench.store.instances.fault(world.instance.uuid)?.message).toMatch(
+      /^No valid host was found\. Image traits are part of forbidden traits in flavor associated with the server\./,
+    );
+  });
+
+  it("is in error when the image is for another architecture than the host's", async () => {
+    const task = await rebuilding({ architecture: "aarch64" });
+    const node = world.bench.store.computeNodes.byHost("devstack1")[0]?.id ?? 0;
+    world.bench.store.computeNodes.save(node, { supportedHvSpecs: [["x86_64", "kvm", "hvm"]] });
+    await world.bench.run(task);
+    expect(outcome()).toEqual({ ...REJECTED, imageRef: previousImageRef });
+  });
+
+  it("leaves a server alone that another request has meanwhile", async () => {
+    const task = await rebuilding(FAST);
+    world.bench.store.instances.save(world.instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
+    await world.bench.run(task);
+    expect(outcome()).toMatchObject({ taskState: "deleting", imageRef: NEW_IMAGE, casts: [] });
+  });
+
+  it("leaves the vm_state as it was when Placement does not answer, and gives the image back", async () => {
+    const task = await rebuilding(FAST);
+    world.bench.placementBench.inject({ on: "GET /allocations", does: "refuse", times: 10 });
+    await world.bench.run(task);
+    expect(outcome()).toEqual({ ...REJECTED, vmState: "active", imageRef: previousImageRef });
+  });
+});
