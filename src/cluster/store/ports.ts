@@ -97,6 +97,11 @@ export class Ports {
     return Number(count);
   }
 
+  countAll(): number {
+    const [count] = this.#context.sql.get("SELECT count(*) FROM ports") ?? [];
+    return Number(count);
+  }
+
   /** Undefined: no port has the address. */
   withAddress(address: number): Port | undefined {
     return this.#ports.one("address = ?", address) ?? undefined;
@@ -124,14 +129,29 @@ export class Ports {
     );
   }
 
-  /** @throws {InvalidIpForNetwork} {@link IpAddressInUse} {@link IpAddressGenerationFailure} */
-  create(facts: PortFacts, wanted?: string): Port {
+  /** Undefined: no port has the MAC address. */
+  withMac(mac: string): Port | undefined {
+    return this.#ports.one("mac = ?", mac) ?? undefined;
+  }
+
+  /**
+   * @param mac absent: one that no port has
+   * @throws {InvalidIpForNetwork} {@link IpAddressInUse} {@link IpAddressGenerationFailure}
+   */
+  create(facts: PortFacts, wanted?: string, mac?: string): Port {
     const { sql, clock, random } = this.#context;
     return sql.transaction(() => {
       const address = wanted === undefined ? this.#nextAddress() : this.#wantedAddress(wanted);
       const now = clock.now();
       const times = { revision: 1, createdAt: now, updatedAt: now };
-      const port = { ...facts, ...times, uuid: random.uuid(), address, mac: macOf(address), pluggedOn: [] };
+      const port = {
+        ...facts,
+        ...times,
+        uuid: random.uuid(),
+        address,
+        mac: mac ?? this.#freeMac(address),
+        pluggedOn: [],
+      };
       this.#rows.insert(port);
       return this.#existing(port.uuid);
     });
@@ -140,7 +160,7 @@ export class Ports {
   update(
     uuid: string,
     changes: Partial<Pick<Port, "name" | "description" | "adminStateUp" | "securityGroups" | "pluggedOn">> &
-      Partial<Pick<Port, "deviceId" | "deviceOwner" | "tag">>,
+      Partial<Pick<Port, "deviceId" | "deviceOwner" | "tag" | "mac">>,
   ): Port {
     return this.#context.sql.transaction(() => {
       const { id, revision } = this.#existing(uuid);
@@ -176,6 +196,15 @@ export class Ports {
       throw new PortNotFound(`Port ${uuid} could not be found.`, { uuid });
     }
     return port;
+  }
+
+  /** The MAC of the address, unless somebody gave it to another port. */
+  #freeMac(address: number): string {
+    let mac = macOf(address);
+    while (this.withMac(mac)) {
+      mac = `fa:16:3e:${this.#context.random.hex(3).replace(/..(?!$)/g, "$&:")}`;
+    }
+    return mac;
   }
 
   #wantedAddress(text: string): number {

@@ -14,6 +14,7 @@ import { Leases } from "./leases.js";
 import { Mappings } from "./mappings.js";
 import { Messages } from "./messages.js";
 import { Migrations } from "./migrations.js";
+import { NetworkQuotas, NetworkTags } from "./network-settings.js";
 import { Ports } from "./ports.js";
 import { Quotas } from "./quotas.js";
 import { RecentRecords } from "./recent-records.js";
@@ -65,6 +66,8 @@ export function storeOn(
     keyPairs: new KeyPairs(context),
     securityGroups: new SecurityGroups(context),
     ports: new Ports(context),
+    networkTags: new NetworkTags(context),
+    networkQuotas: new NetworkQuotas(context),
     serverGroups: new ServerGroups(context),
     quotas: new Quotas(context),
     taskLogs: new TaskLogs(context),

@@ -8,8 +8,13 @@ export type Attributes<T> = Readonly<Record<string, (record: T, call: NetworkCal
 
 /** Parameters that say something else than what a record is to be like. */
 const OTHERS = ["fields", "limit", "marker", "page_reverse", "sort_key", "sort_dir", "verbose"];
-/** None of the records has tags. */
-const TAGS = ["tags", "tags-any", "not-tags", "not-tags-any"];
+/** Filters by tags: whether a record passes that has all, or any, of the tags that are named. */
+const TAG_FILTERS: Readonly<Record<string, (all: boolean, any: boolean) => boolean>> = {
+  tags: (all) => all,
+  "tags-any": (_all, any) => any,
+  "not-tags": (all) => !all,
+  "not-tags-any": (_all, any) => !any,
+};
 
 /**
  * Shows the attributes of a record that are asked for.
@@ -79,15 +84,22 @@ function readFilters<T>(call: NetworkCall, attributes: Attributes<T>): readonly 
   const wanted = [...call.query.lists()].filter(([name]) => !OTHERS.includes(name));
   const unknown = wanted
     .map(([name]) => name)
-    .filter((name) => !Object.hasOwn(attributes, name) && !TAGS.includes(name));
+    .filter((name) => !Object.hasOwn(attributes, name) && !Object.hasOwn(TAG_FILTERS, name));
   if (unknown.length > 0) {
     throw badRequest(`${pythonRepr(unknown)} is invalid attribute for filtering`);
   }
   return wanted.map(([name, values]) => {
+    const passes = TAG_FILTERS[name];
+    if (passes) {
+      const asked = values.flatMap((value) => value.split(","));
+      return (record: T) => {
+        const tags = attributes.tags?.(record, call);
+        const has = (tag: string) => Array.isArray(tags) && tags.includes(tag);
+        return passes(asked.every(has), asked.some(has));
+      };
+    }
     const read = attributes[name];
-    return read
-      ? (record: T) => values.some((value) => matches(read(record, call), value))
-      : () => name.startsWith("not-");
+    return (record: T) => read !== undefined && values.some((value) => matches(read(record, call), value));
   });
 }
 

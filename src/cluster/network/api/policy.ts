@@ -21,8 +21,9 @@ const DEFAULT_RULES = {
   get_port: READER,
   "get_port:binding": "rule:admin or role:service",
   create_port: MEMBER,
-  "create_port:mac_address": "rule:admin",
+  "create_port:mac_address": "rule:admin or role:service",
   update_port: MEMBER,
+  "update_port:mac_address": "rule:admin or role:service",
   delete_port: MEMBER,
   get_security_group: READER,
   create_security_group: MEMBER,
@@ -31,9 +32,12 @@ const DEFAULT_RULES = {
   get_security_group_rule: READER,
   create_security_group_rule: MEMBER,
   delete_security_group_rule: MEMBER,
-  get_agent: "rule:admin",
+  get_network_ip_availability: "rule:admin",
+  get_auto_allocated_topology: READER,
+  delete_auto_allocated_topology: MEMBER,
   get_quota: `rule:admin or ${OWNER}`,
   update_quota: "rule:admin",
+  delete_quota: "rule:admin",
 } as const satisfies Readonly<Record<string, string>>;
 
 export type RuleName = keyof typeof DEFAULT_RULES;

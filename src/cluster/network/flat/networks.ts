@@ -4,6 +4,7 @@ import type { NetworkCall } from "../api/call.js";
 import type { Attributes } from "../api/listing.js";
 import { enforce, may } from "../api/policy.js";
 import { type Resource, routesOf } from "../api/resource-routes.js";
+import { tagRoutes } from "../api/tags.js";
 import { FLAT_NETWORK, NETWORK_ZONE } from "./flat-network.js";
 import { refuseChange } from "./refuse-change.js";
 
@@ -16,7 +17,6 @@ const COMMON: Attributes<Flat> = {
   tenant_id: () => NOBODY,
   project_id: () => NOBODY,
   description: () => "",
-  tags: () => [],
   created_at: () => isoSeconds(LONG_AGO),
   updated_at: () => isoSeconds(LONG_AGO),
   revision_number: () => 1,
@@ -38,6 +38,7 @@ const NETWORK: Attributes<Flat> = {
   ipv6_address_scope: () => null,
   "router:external": () => false,
   port_security_enabled: () => true,
+  tags: ({ id }, { store }) => [...store.networkTags.of(id)],
   ...COMMON,
 };
 
@@ -62,6 +63,7 @@ const SUBNET: Attributes<Flat> = {
   ipv6_ra_mode: () => null,
   service_types: () => [],
   subnetpool_id: () => null,
+  tags: ({ subnetId }, { store }) => [...store.networkTags.of(subnetId)],
   ...COMMON,
 };
 
@@ -97,4 +99,9 @@ function refuseNew({ caller }: NetworkCall, rule: "create_network" | "create_sub
   return refuseChange(what);
 }
 
-export const NETWORK_ROUTES = [...routesOf(NETWORKS), ...routesOf(SUBNETS)];
+export const NETWORK_ROUTES = [
+  ...routesOf(NETWORKS),
+  ...routesOf(SUBNETS),
+  // The records are constants: only their tags change.
+  ...[NETWORKS, SUBNETS].flatMap((kind) => tagRoutes<Flat>({ ...kind, touch: () => {} })),
+];

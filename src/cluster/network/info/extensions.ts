@@ -10,11 +10,16 @@ const EXTENSIONS: Readonly<Record<string, readonly [name: string, description: s
   "binding-extended": ["Port Bindings Extended", "Expose port bindings of a virtual port to external application"],
   "filter-validation": ["Filter parameters validation", "Provides validation on filter parameters."],
   "net-mtu": ["Network MTU", "Provides MTU attribute for a network resource."],
+  "network-ip-availability": ["Network IP Availability", "Provides IP availability data for each network and subnet."],
   network_availability_zone: ["Network Availability Zone", "Availability zone support for network."],
   pagination: ["Pagination support", "Extension that indicates that pagination is enabled."],
   "port-security": ["Port Security", "Provides port security"],
   "project-id": ["project_id field enabled", "Extension that indicates that project_id field is enabled."],
   provider: ["Provider Network", "Expose mapping of virtual networks to physical networks"],
+  "quota-check-limit": [
+    "Quota engine limit check",
+    "Support for checking the resource usage before applying a new quota limit",
+  ],
   quotas: ["Quota management support", "Expose functions for quotas management per project"],
   quota_details: ["Quota details management support", "Expose functions for quotas usage statistics per project"],
   "security-group": ["security-group", "The security groups extension."],
@@ -27,6 +32,10 @@ const EXTENSIONS: Readonly<Record<string, readonly [name: string, description: s
   "standard-attr-revisions": [
     "Resource revision numbers",
     "This extension will display the revision number of neutron resources.",
+  ],
+  "standard-attr-tag": [
+    "Tag support for resources with standard attribute: port, subnet, network, security_group",
+    "Enables to set tag on resources with standard attribute.",
   ],
   "standard-attr-timestamp": ["Resource timestamps", "Adds created_at and updated_at fields to all Neutron resources"],
   "stateful-security-group": ["Stateful security group", "Indicates if the security group is stateful or not"],

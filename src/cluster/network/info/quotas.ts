@@ -1,10 +1,11 @@
+import type { Store } from "../../store/store.js";
 import type { NetworkAnswer, NetworkCall, NetworkRoute } from "../api/call.js";
-import { NetworkFault } from "../api/fault.js";
+import { badRequest, invalidInput, NetworkFault } from "../api/fault.js";
+import { Input } from "../api/input.js";
 import { enforce } from "../api/policy.js";
-import { refuseChange } from "../flat/refuse-change.js";
 
-/** Neutron's defaults; ports are as many as there are servers, which Compute has quotas for. */
-export const QUOTAS = {
+/** Limits of a project for which nobody has set others; ports are as many as there are servers, which Compute has quotas for. */
+const DEFAULTS = {
   network: 0,
   subnet: 0,
   subnetpool: 0,
@@ -16,9 +17,17 @@ export const QUOTAS = {
   security_group_rule: 100,
 } as const;
 
+type QuotaName = keyof typeof DEFAULTS;
+
+const NAMES = Object.keys(DEFAULTS) as readonly QuotaName[];
+
+/** The largest integer of Neutron's database. */
+const MAX_LIMIT = 0x7fffffff;
+
 /** @throws {NetworkFault} 409 */
-export function refuseOverQuota(resource: keyof typeof QUOTAS, used: number, limit: number): void {
-  if (used >= limit) {
+export function refuseOverQuota(store: Store, resource: QuotaName, projectId: string): void {
+  const limit = limitsOf(store, projectId)[resource];
+  if (limit >= 0 && usedBy(store, projectId, resource) >= limit) {
     throw new NetworkFault(409, "OverQuota", `Quota exceeded for resources: ['${resource}'].`);
   }
 }
@@ -27,39 +36,117 @@ export const QUOTA_ROUTES: readonly NetworkRoute[] = [
   {
     method: "GET",
     path: "/v2.0/quotas",
-    answer: ({ caller }) => {
-      enforce(caller, "update_quota");
-      return { body: { quotas: [] } };
+    answer: ({ caller, store }) => {
+      enforce(caller, "get_quota");
+      const quotas = store.networkQuotas
+        .projects()
+        .map((project) => ({ ...limitsOf(store, project), project_id: project, tenant_id: project }));
+      return { body: { quotas } };
     },
   },
-  { method: "GET", path: "/v2.0/quotas/:project", answer: showQuota },
-  { method: "GET", path: "/v2.0/quotas/:project/default", answer: showQuota },
+  {
+    method: "GET",
+    path: "/v2.0/quotas/:project",
+    answer: (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
+  },
+  {
+    method: "GET",
+    path: "/v2.0/quotas/:project/default",
+    answer: (call) => {
+      readableProject(call);
+      return { body: { quota: DEFAULTS } };
+    },
+  },
   { method: "GET", path: "/v2.0/quotas/:project/details", answer: showUsage },
-  { method: "PUT", path: "/v2.0/quotas/:project", answer: refuseQuotas },
-  { method: "DELETE", path: "/v2.0/quotas/:project", answer: refuseQuotas },
+  { method: "PUT", path: "/v2.0/quotas/:project", answer: updateQuota },
+  {
+    method: "DELETE",
+    path: "/v2.0/quotas/:project",
+    answer: (call) => {
+      enforce(call.caller, "delete_quota");
+      const { store } = call;
+      const project = call.param("project");
+      if (!store.networkQuotas.projects().includes(project)) {
+        throw new NetworkFault(404, "TenantQuotaNotFound", `Quota for tenant ${project} could not be found.`);
+      }
+      store.networkQuotas.remove(project);
+      return { status: 204 };
+    },
+  },
 ];
 
-function showQuota(call: NetworkCall): NetworkAnswer {
-  enforce(call.caller, "get_quota", call.param("project"));
-  return { body: { quota: QUOTAS } };
+/** The path's project, if the caller may read its quotas. @throws {NetworkFault} 403 */
+function readableProject(call: NetworkCall): string {
+  const project = call.param("project");
+  enforce(call.caller, "get_quota", project);
+  return project;
+}
+
+function limitsOf({ networkQuotas }: Store, projectId: string): Readonly<Record<QuotaName, number>> {
+  return { ...DEFAULTS, ...networkQuotas.limits(projectId) };
+}
+
+function usedBy({ ports, securityGroups }: Store, projectId: string, resource: QuotaName): number {
+  switch (resource) {
+    case "port":
+      return ports.count(projectId);
+    case "security_group":
+      return securityGroups.count(projectId);
+    case "security_group_rule":
+      return securityGroups.countRules(projectId);
+    default:
+      return 0;
+  }
 }
 
 function showUsage(call: NetworkCall): NetworkAnswer {
-  const project = call.param("project");
-  enforce(call.caller, "get_quota", project);
-  const { ports, securityGroups } = call.store;
-  const used: Partial<Record<keyof typeof QUOTAS, number>> = {
-    port: ports.count(project),
-    security_group: securityGroups.count(project),
-    security_group_rule: securityGroups.countRules(project),
-  };
-  const details = Object.entries(QUOTAS).map(([name, limit]) => {
-    return [name, { limit, used: used[name as keyof typeof QUOTAS] ?? 0, reserved: 0 }] as const;
+  const project = readableProject(call);
+  const limits = limitsOf(call.store, project);
+  const details = NAMES.map((name) => {
+    return [name, { limit: limits[name], used: usedBy(call.store, project, name), reserved: 0 }] as const;
   });
   return { body: { quota: Object.fromEntries(details) } };
 }
 
-function refuseQuotas({ caller }: NetworkCall): never {
+/** All limits of a body, or none. @throws {NetworkFault} 400, 403 */
+function updateQuota(call: NetworkCall): NetworkAnswer {
+  const { store, caller } = call;
   enforce(caller, "update_quota");
-  return refuseChange("its quotas are fixed");
+  const project = call.param("project");
+  const input = new Input(call.body().quota);
+  input.any("force");
+  const checksUsage = input.flag("check_limit") ?? false;
+  const limits = NAMES.flatMap((name) => {
+    const value = input.any(name);
+    return value === undefined ? [] : [[name, limitArgument(name, value)] as const];
+  });
+  input.end();
+  for (const [name, limit] of checksUsage ? limits : []) {
+    const used = usedBy(store, project, name);
+    if (used > limit) {
+      throw badRequest(`Quota limit ${limit} for ${name} must be greater than or equal to already used ${used}`);
+    }
+  }
+  store.transaction(() => {
+    for (const [name, limit] of limits) {
+      store.networkQuotas.set(project, name, limit);
+    }
+  });
+  return { body: { quota: limitsOf(store, project) } };
+}
+
+/** @throws {NetworkFault} 400 */
+function limitArgument(name: string, value: unknown): number {
+  const limit = typeof value === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(value) ? Number(value) : value;
+  if (typeof limit !== "number" || !Number.isFinite(limit)) {
+    throw invalidInput(name, `'${value}' is not an integer.`);
+  }
+  const whole = Math.trunc(limit);
+  if (whole < -1) {
+    throw invalidInput(name, `'${whole}' is too small - must be at least '-1'.`);
+  }
+  if (whole > MAX_LIMIT) {
+    throw invalidInput(name, `'${whole}' is too large - must be no larger than '${MAX_LIMIT}'.`);
+  }
+  return whole;
 }

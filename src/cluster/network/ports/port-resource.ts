@@ -3,12 +3,14 @@ import { pythonRepr } from "../../python/plain-repr.js";
 import { addressText } from "../../store/flat-subnet.js";
 import type { Port } from "../../store/ports.js";
 import type { NetworkCall } from "../api/call.js";
-import { invalidInput, NetworkFault } from "../api/fault.js";
+import { badRequest, invalidInput, NetworkFault } from "../api/fault.js";
 import type { Input } from "../api/input.js";
 import { enforce, may } from "../api/policy.js";
 import type { Resource } from "../api/resource-routes.js";
+import { readTags, tagRoutes } from "../api/tags.js";
 import { FLAT_NETWORK } from "../flat/flat-network.js";
-import { BINDING, PORT } from "./port-view.js";
+import { refuseOverQuota } from "../info/quotas.js";
+import { BINDING, bindingAt, PORT } from "./port-view.js";
 
 export const PORTS: Resource<Port> = {
   plural: "ports",
@@ -22,6 +24,11 @@ export const PORTS: Resource<Port> = {
   update: { rule: "update_port", change: updatePort },
   remove: ({ store }, { uuid }) => store.ports.destroy(uuid),
 };
+
+export const PORT_TAGS = tagRoutes<Port>({
+  ...PORTS,
+  touch: ({ store }, { uuid }) => void store.ports.update(uuid, {}),
+});
 
 /** The ports of a server are found without a look at all others. */
 function listed({ store, query, listedProject }: NetworkCall): readonly Port[] {
@@ -41,13 +48,28 @@ function createPort(call: NetworkCall, input: Input): Port {
   const facts = { projectId, ...DEFAULTS, ...readFacts(input), madeForDevice: false, tag: null };
   keepDevice(input, { deviceId: "", deviceOwner: "" });
   const address = readAddress(input);
+  const mac = readMac(input);
+  const tags = readTags(input);
   refuseOthers(input);
   enforce(caller, "create_port", projectId);
+  if (mac !== undefined && !may(caller, "create_port:mac_address")) {
+    throw new NetworkFault(
+      403,
+      "PolicyNotAuthorized",
+      "(rule:create_port and rule:create_port:mac_address) is disallowed by policy",
+    );
+  }
   if (network !== FLAT_NETWORK.id) {
     throw new NetworkFault(404, "NetworkNotFound", `Network ${network} could not be found.`);
   }
-  const securityGroups = groups ?? [store.securityGroups.ensureDefault(projectId).uuid];
-  return store.ports.create({ ...facts, securityGroups }, address);
+  return store.transaction(() => {
+    refuseOverQuota(store, "port", projectId);
+    refuseTakenMac(call, mac);
+    const securityGroups = groups ?? [store.securityGroups.ensureDefault(projectId).uuid];
+    const port = store.ports.create({ ...facts, securityGroups }, address, mac);
+    store.networkTags.replace(port.uuid, tags);
+    return port;
+  });
 }
 
 function updatePort(call: NetworkCall, port: Port, input: Input): Port {
@@ -55,14 +77,79 @@ function updatePort(call: NetworkCall, port: Port, input: Input): Port {
   const facts = readFacts(input);
   keepDevice(input, port);
   const address = readAddress(input);
+  const mac = readMac(input);
+  refuseTags(input);
   refuseOthers(input);
+  if (mac !== undefined && mac !== port.mac) {
+    refuseMacChange(call, port, mac);
+  }
   if (address !== undefined && address !== addressText(port.address)) {
     throw invalidInput(
       "fixed_ips",
       `the port keeps its address ${addressText(port.address)}; make another port for ${address}.`,
     );
   }
-  return call.store.ports.update(port.uuid, { ...facts, ...(securityGroups === undefined ? {} : { securityGroups }) });
+  return call.store.ports.update(port.uuid, {
+    ...facts,
+    ...(securityGroups === undefined ? {} : { securityGroups }),
+    ...(mac === undefined ? {} : { mac }),
+  });
+}
+
+/** A MAC address as people write it: in pairs, in fours, or without anything between. */
+const MAC = /^([0-9a-f]{2}([:-]))(?:[0-9a-f]{2}\2){4}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$|^[0-9a-f]{12}$/i;
+const NOT_OF_A_PORT = ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"];
+
+/** Undefined: any MAC address will do. @throws {NetworkFault} 400 */
+function readMac(input: Input): string | undefined {
+  const value = input.any("mac_address");
+  if (value === undefined) {
+    return undefined;
+  }
+  const digits = typeof value === "string" && MAC.test(value) ? value.toLowerCase().replace(/[^0-9a-f]/g, "") : "";
+  const mac = digits.replace(/..(?!$)/g, "$&:");
+  if (mac === "" || NOT_OF_A_PORT.includes(mac)) {
+    throw invalidInput("mac_address", `'${value === null ? "None" : value}' is not a valid MAC address.`);
+  }
+  return mac;
+}
+
+/** @throws {NetworkFault} 409 */
+function refuseTakenMac({ store }: NetworkCall, mac: string | undefined): void {
+  if (mac !== undefined && store.ports.withMac(mac)) {
+    throw new NetworkFault(
+      409,
+      "MacAddressInUse",
+      `Unable to complete operation for network ${FLAT_NETWORK.id}. The mac address ${mac} is in use.`,
+    );
+  }
+}
+
+/** A guest that runs would keep the old address. @throws {NetworkFault} 403, 409 */
+function refuseMacChange(call: NetworkCall, port: Port, mac: string): void {
+  if (!may(call.caller, "update_port:mac_address")) {
+    throw new NetworkFault(
+      403,
+      "PolicyNotAuthorized",
+      "(rule:update_port and rule:update_port:mac_address) is disallowed by policy",
+    );
+  }
+  if (port.host !== null) {
+    throw new NetworkFault(
+      409,
+      "PortBound",
+      `Unable to complete operation on port ${port.uuid}, port is already bound, port type: ` +
+        `${bindingAt(port.host).vif_type}, old_mac ${port.mac}, new_mac ${mac}.`,
+    );
+  }
+  refuseTakenMac(call, mac);
+}
+
+/** Tags of a port that exists have routes of their own. @throws {NetworkFault} 400 */
+function refuseTags(input: Input): void {
+  if (input.any("tags") !== undefined) {
+    throw badRequest("Cannot update read-only attribute tags");
+  }
 }
 
 const DEFAULTS = { name: "", description: "", adminStateUp: true, deviceId: "", deviceOwner: "" };
@@ -127,7 +214,6 @@ function refuseOthers(input: Input): void {
     ["allowed_address_pairs", [[]]],
     ["extra_dhcp_opts", [[]]],
     ["binding:profile", [{}]],
-    ["tags", [[]]],
   ] as const) {
     const value = input.any(name);
     if (

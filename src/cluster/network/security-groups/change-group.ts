@@ -1,16 +1,17 @@
 import { DEFAULT_GROUP, type SecurityGroup } from "../../store/security-groups.js";
 import type { Store } from "../../store/store.js";
 import { NetworkFault } from "../api/fault.js";
-import { QUOTAS, refuseOverQuota } from "../info/quotas.js";
+import { refuseOverQuota } from "../info/quotas.js";
 
 /** @throws {NetworkFault} 409 {@link SecurityGroupDefaultExists} */
 export function newGroup(
-  { securityGroups, transaction }: Store,
+  store: Store,
   facts: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean },
 ): SecurityGroup {
-  return transaction(() => {
+  const { securityGroups } = store;
+  return store.transaction(() => {
     securityGroups.ensureDefault(facts.projectId);
-    refuseOverQuota("security_group", securityGroups.count(facts.projectId), QUOTAS.security_group);
+    refuseOverQuota(store, "security_group", facts.projectId);
     return securityGroups.create(facts);
   });
 }

@@ -5,6 +5,7 @@ import type { Input } from "../api/input.js";
 import { type Attributes, view } from "../api/listing.js";
 import { enforce } from "../api/policy.js";
 import type { Resource } from "../api/resource-routes.js";
+import { tagRoutes } from "../api/tags.js";
 import { changeGroup, newGroup, removeGroup } from "./change-group.js";
 import { RULE } from "./rule-view.js";
 
@@ -18,7 +19,7 @@ const GROUP: Attributes<SecurityGroup> = {
   shared: () => false,
   security_group_rules: ({ uuid }, call) =>
     call.store.securityGroups.rulesOf(uuid).map((rule) => view(call, RULE, rule, new Set())),
-  tags: () => [],
+  tags: ({ uuid }, { store }) => [...store.networkTags.of(uuid)],
   created_at: ({ createdAt }) => isoSeconds(createdAt),
   updated_at: ({ updatedAt }) => isoSeconds(updatedAt),
   revision_number: ({ revision }) => revision,
@@ -39,6 +40,11 @@ export const SECURITY_GROUPS: Resource<SecurityGroup> = {
   update: { rule: "update_security_group", change: updateGroup },
   remove: ({ store, isAdmin }, group) => removeGroup(store, group, isAdmin),
 };
+
+export const SECURITY_GROUP_TAGS = tagRoutes<SecurityGroup>({
+  ...SECURITY_GROUPS,
+  touch: ({ store }, group) => store.securityGroups.update(group, {}),
+});
 
 /** A list of groups has the default one of the caller's project; as in Neutron, administrators' lists make no other's. */
 export function ensureOwnDefault({ store, caller, query }: Pick<NetworkCall, "store" | "caller" | "query">): void {

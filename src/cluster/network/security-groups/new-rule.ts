@@ -4,7 +4,7 @@ import type { NewRule, SecurityGroupRule } from "../../store/security-groups.js"
 import type { Store } from "../../store/store.js";
 import { invalidInput, NetworkFault } from "../api/fault.js";
 import { may } from "../api/policy.js";
-import { QUOTAS, refuseOverQuota } from "../info/quotas.js";
+import { refuseOverQuota } from "../info/quotas.js";
 import { remotePrefixOf } from "./remote-prefix.js";
 import { checkPorts, protocolOf } from "./rule-protocol.js";
 
@@ -41,7 +41,7 @@ export function addRule(asker: Asker, wanted: WantedRule): SecurityGroupRule {
       const text = `Security group rule already exists. Rule id is ${same.uuid}.`;
       throw new NetworkFault(409, "SecurityGroupRuleExists", text);
     }
-    refuseOverQuota("security_group_rule", store.securityGroups.countRules(rule.projectId), QUOTAS.security_group_rule);
+    refuseOverQuota(store, "security_group_rule", rule.projectId);
     store.securityGroups.update(group, {});
     return store.securityGroups.addRule(rule);
   });

@@ -7,6 +7,7 @@ import { hostMappingRules } from "./host-mapping-rules.js";
 import { hotLookups } from "./hot-lookups.js";
 import { injectedFiles } from "./injected-files.js";
 import { listIndexes } from "./list-indexes.js";
+import { networkSettings } from "./network-settings.js";
 import { networkTables } from "./network-tables.js";
 import { portMoves } from "./port-moves.js";
 import { quotas } from "./quotas.js";
@@ -34,4 +35,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 14, name: "files that servers begin with", sql: injectedFiles },
   { version: 15, name: "hints for the scheduler", sql: schedulerHints },
   { version: 16, name: "what hosts note of their audits", sql: taskLog },
+  { version: 17, name: "tags and quotas of the network", sql: networkSettings },
 ];

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { NETWORK, NetworkWorld, SUBNET } from "./network-world.js";
+import { type Body, type Caller, NETWORK, NetworkWorld, SUBNET } from "./network-world.js";
 
 let world: NetworkWorld;
 
@@ -124,8 +124,48 @@ describe("what clients ask on their way", () => {
       { name: "nova", resource: "network", state: "available" },
     ]);
     expect(await world.list("/agents", "admin")).toEqual([]);
-    expect(await world.refusal("GET", "/agents")).toBe("403 PolicyNotAuthorized");
+    expect(await world.list("/agents")).toEqual([]);
     expect(await world.get("GET", "/auto-allocated-topology/null")).toMatchObject({ id: NETWORK, project_id: "demo" });
+  });
+
+  test("a dry run of the topology passes for administrators, and a delete of it changes nothing", async () => {
+    const path = "/auto-allocated-topology/demo";
+    expect(await world.get("GET", `${path}?fields=dry-run`, undefined, "admin")).toEqual({
+      id: "dry-run=pass",
+      tenant_id: "demo",
+      project_id: "demo",
+    });
+    expect(await world.refusal("GET", `${path}?fields=dry-run`)).toBe("404 HTTPNotFound");
+    const reply = await world.ask("GET", `${path}?fields=id`);
+    expect([reply.status, reply.json("NeutronError", "message")]).toEqual([
+      400,
+      "Bad auto_allocate request: Unrecognized field.",
+    ]);
+    expect(await world.refusal("GET", path, undefined, "alt")).toBe("403 NotAuthorized");
+    expect(await world.refusal("DELETE", path, undefined, "reader")).toBe("403 PolicyNotAuthorized");
+    expect((await world.ask("DELETE", path)).status).toBe(204);
+    expect(await world.list("/networks")).toHaveLength(1);
+  });
+
+  test("the addresses of the network that ports have are counted for administrators", async () => {
+    await world.port();
+    const used = { used_ips: 1, total_ips: 1_048_573 };
+    const availability = {
+      network_id: NETWORK,
+      network_name: "private",
+      tenant_id: "",
+      project_id: "",
+      subnet_ip_availability: [
+        { subnet_id: SUBNET, ip_version: 4, cidr: "10.0.0.0/12", subnet_name: "private-subnet", ...used },
+      ],
+      ...used,
+    };
+    const path = "/network-ip-availabilities";
+    expect(await world.list(path, "admin")).toEqual([availability]);
+    expect(await world.list(`${path}?network_name=other`, "admin")).toEqual([]);
+    expect(await world.get("GET", `${path}/${NETWORK}`, undefined, "admin")).toEqual(availability);
+    expect(await world.list(path)).toEqual([]);
+    expect(await world.refusal("GET", `${path}/${NETWORK}`)).toBe("404 HTTPNotFound");
   });
 
   test("quotas, of one's own project", async () => {
@@ -135,6 +175,125 @@ describe("what clients ask on their way", () => {
       port: { limit: -1, used: 0 },
     });
     expect(await world.refusal("GET", "/quotas/alt")).toBe("403 PolicyNotAuthorized");
+  });
+});
+
+describe("quotas", () => {
+  const put = (body: Body, as: Caller = "admin") => world.ask("PUT", "/quotas/demo", { quota: body }, as);
+
+  test("are set, listed and reset by administrators", async () => {
+    const changed = { security_group: 3, port: 1, network: 5 };
+    expect((await put({ ...changed, security_group: "3", force: true })).json("quota")).toMatchObject({
+      ...changed,
+      security_group_rule: 100,
+    });
+    expect(await world.get("GET", "/quotas/demo")).toMatchObject(changed);
+    expect(await world.get("GET", "/quotas/demo/default")).toMatchObject({ security_group: 10, port: -1, network: 0 });
+    expect(await world.list("/quotas", "admin")).toEqual([
+      { ...(await world.get("GET", "/quotas/demo")), project_id: "demo", tenant_id: "demo" },
+    ]);
+    expect((await world.ask("DELETE", "/quotas/demo", undefined, "admin")).status).toBe(204);
+    expect(await world.get("GET", "/quotas/demo")).toMatchObject({ security_group: 10, port: -1 });
+    const again = await world.ask("DELETE", "/quotas/demo", undefined, "admin");
+    expect([again.status, again.json("NeutronError", "message")]).toEqual([
+      404,
+      "Quota for tenant demo could not be found.",
+    ]);
+  });
+
+  test("are checked, and are not the users' to set", async () => {
+    for (const [body, text] of [
+      [{ bogus: 1 }, "Unrecognized attribute(s) 'bogus'"],
+      [{ port: "x" }, "Invalid input for port. Reason: 'x' is not an integer."],
+      [{ port: -2 }, "Invalid input for port. Reason: '-2' is too small - must be at least '-1'."],
+    ] as const) {
+      const reply = await put(body);
+      expect([reply.status, reply.json("NeutronError", "message")]).toEqual([400, text]);
+    }
+    await world.group();
+    const used = await put({ security_group: 1, check_limit: true });
+    expect(used.json("NeutronError", "message")).toBe(
+      "Quota limit 1 for security_group must be greater than or equal to already used 2",
+    );
+    expect((await put({ port: 1 }, "demo")).json("NeutronError", "message")).toBe(
+      "rule:update_quota is disallowed by policy",
+    );
+    expect(await world.refusal("DELETE", "/quotas/demo")).toBe("403 PolicyNotAuthorized");
+    expect(await world.refusal("GET", "/quotas")).toBe("403 PolicyNotAuthorized");
+  });
+
+  test("hold ports, security groups and rules of the project", async () => {
+    await put({ port: 1, security_group: 1, security_group_rule: 4 });
+    await world.port();
+    const group = (await world.list("/security-groups"))[0]?.id;
+    const rule = { security_group_id: group, direction: "ingress", protocol: "tcp" };
+    expect(await world.refusal("POST", "/ports", { port: { network_id: NETWORK } })).toBe("409 OverQuota");
+    expect(await world.refusal("POST", "/security-groups", { security_group: { name: "b" } })).toBe("409 OverQuota");
+    expect(await world.refusal("POST", "/security-group-rules", { security_group_rule: rule })).toBe("409 OverQuota");
+    await put({ port: -1 });
+    await world.port();
+    await world.port({}, "alt");
+  });
+});
+
+describe("tags", () => {
+  const kinds = async (): Promise<readonly string[]> => [
+    `/networks/${NETWORK}`,
+    `/subnets/${SUBNET}`,
+    `/ports/${(await world.port()).id}`,
+    `/security-groups/${await world.group()}`,
+  ];
+
+  test("of networks, subnets, ports and security groups are set, found and removed", async () => {
+    for (const path of await kinds()) {
+      expect((await world.ask("PUT", `${path}/tags/red`)).status).toBe(201);
+      expect((await world.ask("GET", `${path}/tags/red`)).status).toBe(204);
+      expect((await world.ask("PUT", `${path}/tags`, { tags: ["blue", "green"] })).json()).toEqual({
+        tags: ["blue", "green"],
+      });
+      expect((await world.get("GET", path)).tags).toEqual(["blue", "green"]);
+      expect((await world.ask("GET", `${path}/tags`)).json()).toEqual({ tags: ["blue", "green"] });
+      expect((await world.ask("DELETE", `${path}/tags/blue`)).status).toBe(204);
+      const gone = await world.ask("DELETE", `${path}/tags/blue`);
+      expect([gone.status, gone.json("NeutronError", "message")]).toEqual([404, "Tag blue could not be found."]);
+      expect((await world.ask("DELETE", `${path}/tags`)).status).toBe(204);
+      expect((await world.get("GET", path)).tags).toEqual([]);
+    }
+  });
+
+  test("filter lists", async () => {
+    const port = await world.port({ tags: ["blue", "green"], name: "both" });
+    await world.port({ tags: ["blue"], name: "one" });
+    await world.port({ name: "none" });
+    const names = async (query: string) => (await world.list(`/ports?${query}`)).map(({ name }) => name);
+    expect(port.tags).toEqual(["blue", "green"]);
+    expect(await names("tags=blue,green")).toEqual(["both"]);
+    expect(await names("tags-any=green,red")).toEqual(["both"]);
+    expect(await names("not-tags=blue,green")).toEqual(["one", "none"]);
+    expect(await names("not-tags-any=blue,green")).toEqual(["none"]);
+  });
+
+  test("are checked, and go with what they are of", async () => {
+    const { id } = await world.port();
+    const path = `/ports/${id}/tags`;
+    for (const [tags, text] of [
+      ["x", "Invalid input for operation: 'x' is not a list."],
+      [["a", "a"], "Invalid input for operation: Duplicate items in the list: 'a'."],
+      [[1], "Invalid input for operation: '1' is not a valid string."],
+      [["t".repeat(256)], `Invalid input for operation: '${"t".repeat(256)}' exceeds maximum length of 255.`],
+    ] as const) {
+      const reply = await world.ask("PUT", path, { tags });
+      expect([reply.status, reply.json("NeutronError", "message")]).toEqual([400, text]);
+    }
+    const other = await world.ask("PUT", `${path}/red`, undefined, "alt");
+    expect([other.status, other.json("NeutronError", "message")]).toEqual([
+      404,
+      `Resource port ${id} could not be found.`,
+    ]);
+    await world.ask("PUT", `${path}/red`);
+    expect((await world.get("GET", `/ports/${id}`)).revision_number).toBe(2);
+    await world.ask("DELETE", `/ports/${id}`);
+    expect(world.store.database.all("SELECT * FROM network_tags")).toEqual([]);
   });
 });
 

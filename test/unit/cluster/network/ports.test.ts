@@ -39,6 +39,52 @@ describe("a port", () => {
     expect(await world.refusal("GET", `/ports/${port.id}`, undefined, "alt")).toBe("404 HTTPNotFound");
   });
 
+  test("has the MAC address that an administrator gives it, which no other port has", async () => {
+    const given = { network_id: NETWORK, mac_address: "FA-16-3E-00-00-22" };
+    const port = await world.port({ mac_address: given.mac_address }, "admin");
+    expect(port.mac_address).toBe("fa:16:3e:00:00:22");
+    const again = await world.ask("POST", "/ports", { port: given }, "admin");
+    expect([again.status, again.json("NeutronError")]).toEqual([
+      409,
+      {
+        type: "MacAddressInUse",
+        message: `Unable to complete operation for network ${NETWORK}. The mac address fa:16:3e:00:00:22 is in use.`,
+        detail: "",
+      },
+    ]);
+    const user = await world.ask("POST", "/ports", { port: { ...given, mac_address: "fa:16:3e:00:00:23" } });
+    expect([user.status, user.json("NeutronError", "message")]).toEqual([
+      403,
+      "(rule:create_port and rule:create_port:mac_address) is disallowed by policy",
+    ]);
+    for (const wrong of ["x", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff", "fa:16:3e:00:00", null, 1]) {
+      const reply = await world.ask("POST", "/ports", { port: { ...given, mac_address: wrong } }, "admin");
+      expect([reply.status, reply.json("NeutronError", "message")], String(wrong)).toEqual([
+        400,
+        `Invalid input for mac_address. Reason: '${wrong === null ? "None" : wrong}' is not a valid MAC address.`,
+      ]);
+    }
+  });
+
+  test("gets another MAC address by an administrator, as long as it is not bound", async () => {
+    const [{ id, mac_address: own }, other] = [await world.port(), await world.port()];
+    const change = (mac: unknown, as: "admin" | "demo") =>
+      world.ask("PUT", `/ports/${id}`, { port: { mac_address: mac } }, as);
+    expect((await change(own, "demo")).status).toBe(200);
+    expect((await change("fa:16:3e:00:00:24", "demo")).status).toBe(403);
+    expect((await change(other.mac_address, "admin")).json("NeutronError", "type")).toBe("MacAddressInUse");
+    expect((await change("fa:16:3e:00:00:24", "admin")).json("port", "mac_address")).toBe("fa:16:3e:00:00:24");
+  });
+
+  test("is made although its usual MAC address was given to another port", async () => {
+    const first = await world.port();
+    await world.ask("DELETE", `/ports/${first.id}`);
+    await world.port({ mac_address: first.mac_address }, "admin");
+    const same = await world.port({ fixed_ips: first.fixed_ips });
+    expect(same.mac_address).not.toBe(first.mac_address);
+    expect(same.mac_address).toMatch(/^fa:16:3e(:[0-9a-f]{2}){3}$/);
+  });
+
   test("is renamed, and given other groups", async () => {
     const group = await world.group();
     const { id } = await world.port();

@@ -1,0 +1,136 @@
+import { isObject } from "../../../runtime/is-object.js";
+import { pythonRepr } from "../../python/plain-repr.js";
+import type { NetworkCall, NetworkRoute } from "./call.js";
+import { NetworkFault } from "./fault.js";
+import type { Input } from "./input.js";
+import { may } from "./policy.js";
+import type { Resource } from "./resource-routes.js";
+
+const MAX_LENGTH = 255;
+
+/** What of a kind of records takes tags: its path, and who finds one. */
+type Tagged<T> = Pick<Resource<T>, "path" | "singular" | "owner" | "find"> & {
+  /** Makes a new revision of a record whose tags have changed. */
+  readonly touch: (call: NetworkCall, record: T) => void;
+};
+
+/** The routes of the tags of a kind of records; who sees a record may tag it, as in Neutron. */
+export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
+  const path = `${kind.path}/:id/tags`;
+  const change = (call: NetworkCall, work: (id: string) => void) => {
+    const { id, record } = tagged(kind, call);
+    call.store.transaction(() => {
+      work(id);
+      kind.touch(call, record);
+    });
+  };
+  return [
+    {
+      method: "GET",
+      path,
+      answer: (call) => ({ body: { tags: [...call.store.networkTags.of(tagged(kind, call).id)] } }),
+    },
+    {
+      method: "PUT",
+      path,
+      answer: (call) => {
+        const body = call.body();
+        if (!isObject(body) || body.tags === undefined) {
+          throw invalidTags("Invalid tags body");
+        }
+        const tags = checkTags(body.tags, invalidTags);
+        change(call, (id) => call.store.networkTags.replace(id, tags));
+        return { body: { tags: [...tags] } };
+      },
+    },
+    {
+      method: "DELETE",
+      path,
+      answer: (call) => {
+        change(call, (id) => call.store.networkTags.replace(id, []));
+        return { status: 204 };
+      },
+    },
+    {
+      method: "GET",
+      path: `${path}/:tag`,
+      answer: (call) => {
+        requireTag(call, tagged(kind, call).id);
+        return { status: 204 };
+      },
+    },
+    {
+      method: "PUT",
+      path: `${path}/:tag`,
+      answer: (call) => {
+        const [tag = ""] = checkTags([call.param("tag")], invalidTags);
+        change(call, (id) => call.store.networkTags.add(id, tag));
+        return { status: 201 };
+      },
+    },
+    {
+      method: "DELETE",
+      path: `${path}/:tag`,
+      answer: (call) => {
+        change(call, (id) => {
+          requireTag(call, id);
+          call.store.networkTags.remove(id, call.param("tag"));
+        });
+        return { status: 204 };
+      },
+    },
+  ];
+}
+
+/** The tags of a body that makes a record. @throws {NetworkFault} 400 */
+export function readTags(input: Input): readonly string[] {
+  const value = input.any("tags");
+  const wrong = (reason: string) =>
+    new NetworkFault(400, "HTTPBadRequest", `Invalid input for tags. Reason: ${reason}.`);
+  return value === undefined ? [] : checkTags(value, wrong);
+}
+
+/** @throws {NetworkFault} 400 */
+function checkTags(value: unknown, wrong: (reason: string) => NetworkFault): readonly string[] {
+  if (!Array.isArray(value)) {
+    throw wrong(`'${typeof value === "string" ? value : pythonRepr(value)}' is not a list`);
+  }
+  const doubled = new Set(value.filter((tag, index) => value.indexOf(tag) !== index));
+  if (doubled.size > 0) {
+    throw wrong(`Duplicate items in the list: '${[...doubled].join(", ")}'`);
+  }
+  for (const tag of value) {
+    if (typeof tag !== "string") {
+      throw wrong(`'${pythonRepr(tag)}' is not a valid string`);
+    }
+    if (tag.length > MAX_LENGTH) {
+      throw wrong(`'${tag}' exceeds maximum length of ${MAX_LENGTH}`);
+    }
+  }
+  return value;
+}
+
+function invalidTags(reason: string): NetworkFault {
+  return new NetworkFault(400, "InvalidInput", `Invalid input for operation: ${reason}.`);
+}
+
+/** @throws {NetworkFault} 404 */
+function tagged<T>(
+  { singular, owner, find }: Tagged<T>,
+  call: NetworkCall,
+): { readonly id: string; readonly record: T } {
+  const id = call.param("id").toLowerCase();
+  const record = find(call, id);
+  if (record === undefined || !may(call.caller, `get_${singular}`, owner(record))) {
+    throw new NetworkFault(404, "TagResourceNotFound", `Resource ${singular} ${call.param("id")} could not be found.`);
+  }
+  return { id, record };
+}
+
+/** @throws {NetworkFault} 404 */
+function requireTag(call: NetworkCall, id: string): void {
+  const tag = call.param("tag");
+  if (!call.store.networkTags.of(id).includes(tag)) {
+    throw new NetworkFault(404, "TagNotFound", `Tag ${tag} could not be found.`);
+  }
+}
