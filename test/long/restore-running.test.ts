@@ -54,7 +54,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
   const isFaulty = async () => (await run("fault list", "--json")).stdout.includes("driver.spawn=fail");
   /** Saves a state, and makes another one of it. */
   async function saveAndChange(): Promise<void> {
-    expect(await run("snapshot save", "one")).toMatchObject({ code: 0, stderr: "" });
+    expect(await run("snapshot save", "one", "--yes")).toMatchObject({ code: 0, stderr: "" });
     expect(await run("fault set", "devstack1", "driver.spawn=fail")).toMatchObject({ code: 0 });
   }
 

@@ -18,6 +18,8 @@ const OWN =
 describe("a restore that is killed", { timeout: 300_000 }, () => {
   let folder: string;
   let before: string;
+  /** A restore makes heartbeats as old as they were, so that what it writes depends on the time. */
+  let now: number;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "snapshot-killed-"));
@@ -34,6 +36,7 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
     // What has gone in an earlier restore is there for this one.
     await mkdir(join(before, "agents/gone"));
     await writeFile(join(before, "agents/gone/file"), "gone\n");
+    now = Date.now();
     expect(await run(before, ["snapshot", "restore", "one"], 0)).toBe(true);
     // A file that is another one, one that is gone, one that is new, and a folder in the place of a file.
     await writeFile(join(before, "agents/devstack1/compute_id"), "another\n");
@@ -44,7 +47,7 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
 
   /** Runs a command, killed before its n-th change of a file. @returns whether it came to its end */
   function run(stateDir: string, args: readonly string[], step: number): Promise<boolean> {
-    const env = { ...process.env, KILL_AT_STEP: String(step) };
+    const env = { ...process.env, KILL_AT_STEP: String(step), FIXED_TIME: String(now) };
     return new Promise((resolve, reject) => {
       const all = ["--require", PRELOAD, PROGRAM, ...args, "--state-dir", stateDir];
       execFile(process.execPath, all, { env }, (error, _out, stderr) => {

@@ -31,12 +31,6 @@ export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
     reason: "no two migrations have one id",
   },
   {
-    path: operations("cold-move/prep-resize"),
-    operator: "condition",
-    change: "cause instanceof Error → true",
-    reason: "what is no error has no stack, either",
-  },
-  {
     path: operations("live-migration/finish-migration"),
     operator: "operator",
     change: "move.id > migration.id → move.id >= migration.id",
