@@ -102,6 +102,8 @@ describe("compute-cluster host", () => {
     expect(await done("kill", "devstack[2-3]")).toBe("devstack[2-3] killed");
     expect(await done("stop", "devstack4")).toBe("devstack4 stopped");
     expect(isAlive(first?.pid ?? 0)).toBe(true);
+    const fault = ["devstack4", "driver.getAvailableResource=fail:once"];
+    expect((await run("compute-cluster", ["fault", "set", ...fault, "--state-dir", stateDir])).code).toBe(0);
     expect(await done("start", "devstack[3-4]")).toBe("devstack[3-4] serving");
     expect(await done("logs", "devstack4", "-n", "1")).toMatch(/devstack(?:4|\[)/);
     await done("remove", "devstack2");
