@@ -58,6 +58,7 @@ export async function startRealGlance(): Promise<RealGlance> {
     const manage = (...args: string[]) => run("keystone-manage", ["--config-file", keystoneConf, ...args]);
     const filled = run("glance-manage", ["--config-file", glanceConf, "db_sync"]);
     await manage("db_sync");
+    await allowReadersBesideWriter(join(state, "keystone.sqlite"));
     await manage("fernet_setup", "--keystone-user", "root", "--keystone-group", "root");
     const urls = ["--bootstrap-public-url", keystone, "--bootstrap-internal-url", keystone];
     const named = [...urls, "--bootstrap-region-id", "RegionOne"];
@@ -90,6 +91,12 @@ export async function startRealGlance(): Promise<RealGlance> {
     await stop();
     throw error;
   }
+}
+
+/** Keystone leaves read transactions open, which without a write-ahead log keep its next write out for ever. */
+async function allowReadersBesideWriter(database: string): Promise<void> {
+  const statement = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA journal_mode = WAL')";
+  await run("/usr/bin/python3", ["-c", statement, database]);
 }
 
 async function writeConfigs(state: string, keystone: string, glance: string): Promise<void> {
