@@ -80,6 +80,7 @@ const RULES: Readonly<Record<string, ValueRule>> = {
   hw_scsi_model: {
     ...oneOf("buslogic ibmvscsi lsilogic lsisas1068 lsisas1078 virtio-scsi vmpvscsi"),
     anyCase: true,
+    aliases: { lsilogicsas: "lsisas1068", paravirtual: "vmpvscsi" },
   },
   hw_video_model: oneOf("cirrus qxl vga vmvga xen virtio gop none bochs"),
   hw_video_ram: WHOLE_NUMBER,
@@ -113,6 +114,9 @@ const LEGACY_NAMES: Readonly<Record<string, string>> = {
   hypervisor_type: "img_hv_type",
 };
 
+/** Followed by the number of a NUMA node. */
+const NUMA_MEMORY = "hw_numa_mem.";
+
 const VERSION_PROPERTY = "img_hv_requested_version";
 
 /** The properties of an image that hosts are compared with, in Nova's spelling; undefined: the image does not have it. */
@@ -142,14 +146,33 @@ export function hostRequirementsOf(image: Properties): HostRequirements {
 /** Returns Nova's text for the first property with a value that Nova does not know; null: all are valid. */
 export function invalidImageProperty(image: Properties): string | null {
   const legacy = Object.entries(LEGACY_NAMES).flatMap(([old, name]) => withValue(name, image[old]));
+  const adapter = adapterProperties(image.vmware_adaptertype);
   const current = [...Object.keys(RULES), VERSION_PROPERTY].flatMap((name) => withValue(name, image[name]));
-  for (const [name, value] of [...legacy, ...current]) {
+  for (const [name, value] of [...legacy, ...adapter, ...current, ...memoryOfNumaNodes(image)]) {
     const error = errorOf(name, value);
     if (error !== null) {
       return error;
     }
   }
   return null;
+}
+
+/** Nova reads the old `vmware_adaptertype` as the bus of disks, and anything but `ide` as the model of a SCSI controller. */
+function adapterProperties(type: string | undefined): readonly (readonly [string, string])[] {
+  return type === undefined || type === "" || type === "ide" ? [] : [["hw_scsi_model", type]];
+}
+
+/** Nova stops at the first NUMA node without the property. */
+function memoryOfNumaNodes(image: Properties): readonly (readonly [string, string])[] {
+  const found: (readonly [string, string])[] = [];
+  for (;;) {
+    const name = `${NUMA_MEMORY}${found.length}`;
+    const value = image[name];
+    if (value === undefined) {
+      return found;
+    }
+    found.push([name, value]);
+  }
 }
 
 function withValue(name: string, value: string | undefined): readonly (readonly [string, string])[] {
@@ -160,17 +183,18 @@ function errorOf(name: string, value: string): string | null {
   if (name === VERSION_PROPERTY) {
     return versionConditions(value) === null ? `Version ${value} is not a valid predicate in field ${name}` : null;
   }
-  const rule = RULES[name];
+  const rule = name.startsWith(NUMA_MEMORY) ? WHOLE_NUMBER : RULES[name];
   if (rule === undefined) {
     return null;
   }
   if (rule.values === undefined) {
     return /^\s*[+-]?\d+(?:_\d+)*\s*$/.test(value) ? null : `invalid literal for int() with base 10: '${value}'`;
   }
-  if (rule.values.includes(canonical(rule, value))) {
+  const compared = canonical(rule, value);
+  if (rule.values.includes(compared)) {
     return null;
   }
-  return rule.error?.(value) ?? `Field value ${value} is invalid`;
+  return rule.error?.(value) ?? `Field value ${compared} is invalid`;
 }
 
 function canonical({ anyCase = false, aliases = {} }: ValueRule, value: string): string {

@@ -133,7 +133,7 @@ async function checkProviders(view: AgentView): Promise<CheckPart> {
     const shown = conflicts.slice(0, FEW);
     return part(
       "provider",
-      "fails",
+      "degraded",
       shown.map(({ found }) => found).join("; ") + (conflicts.length > FEW ? `; ${conflicts.length} in all` : ""),
       shown.map(({ mend }) => mend).join("; "),
     );

@@ -3,10 +3,10 @@ import { TookTooLong } from "../../runtime/within.js";
 import { refusalOf } from "../startup/refusals.js";
 
 /**
- * What a start would make of a part: `ok`; `note`: it goes on, and somebody may want to know; `waits` until it is there; `fails`;
- * `unknown`: it could not be looked at.
+ * What a start would make of a part: `ok`; `note`: it goes on, and somebody may want to know; `degraded`: it goes on, and the agent
+ * logs errors until an operator acts; `waits` until it is there; `fails`; `unknown`: it could not be looked at.
  */
-export type PartState = "ok" | "note" | "waits" | "fails" | "unknown";
+export type PartState = "ok" | "note" | "degraded" | "waits" | "fails" | "unknown";
 
 /** What was found of one part that a start needs; plain data, for `--check` and its `--json`. */
 export interface CheckPart {

@@ -52,7 +52,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
     .option("--dry-run", "say what start-up would destroy and which allocations it would edit; do nothing")
     .option(
       "--check",
-      "say what a start would find: control plane, Placement, records, hypervisor, lease; change nothing",
+      "say what a start would find: control plane, Placement, records, hypervisor, resource provider, lease; change nothing",
     )
     .option("--show-config", "print the effective value of each option and where it comes from")
     .option("--json", "with --check, --dry-run or --show-config: as JSON")
@@ -96,7 +96,8 @@ Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 
 4 no control plane, or it refused the join token; 5 another agent took the host. With many hosts:
 0 when all stopped as asked; once none serves any more, that of the first that failed.
 Of --check: 0 a start would find all it needs; 4 a part of the control plane is missing or refuses the agent;
-3 the host's records, hypervisor or resource provider contradict each other, or another agent has the host.
+3 the host's records or hypervisor contradict each other, another agent has the host, or the agent would start and
+could not update its resource provider.
 Of --dry-run: 3 a start would refuse, or could not update its resource provider.`;
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];

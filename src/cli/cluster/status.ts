@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import { openCloudSession } from "../../cluster/local/cloud-session.js";
-import { clusterStatus, type HostStatus } from "../../cluster/local/cluster-status.js";
+import { clusterStatus, type HostStatus, type ServerStatus } from "../../cluster/local/cluster-status.js";
 import { clusterSummary } from "../../cluster/local/cluster-summary.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
-import { type Column, renderTable } from "../ui/table.js";
+import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { guestSummary } from "./guest-summary.js";
 import { nodesTogether, type TableRow } from "./nodes-together.js";
@@ -16,13 +16,16 @@ import { summaryText } from "./summary-text.js";
 /** Hosts of which each has its row. */
 const MOST_ROWS = 50;
 
+/** Servers in ERROR whose faults are printed, the latest first. */
+const MAX_FAULTS = 5;
+
 export function statusCommand(): Command {
   return new Command("status")
     .summary("hosts, providers, usages, servers and guests, in one table")
     .description(
       "Asks the Compute API and Placement what they know of every host, looks at the fake-libvirt hypervisors in the state " +
         "directory, and asks the agents of other drivers what these have. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere, and moving when it has a move to or from here, as before a resize is confirmed. " +
-        `Of more than ${MOST_ROWS} hosts it shows a summary.`,
+        `Of more than ${MOST_ROWS} hosts it shows a summary. The faults of the last ${MAX_FAULTS} servers in ERROR follow.`,
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--all", `every host, also of more than ${MOST_ROWS}`)
@@ -35,9 +38,11 @@ export function statusCommand(): Command {
         const directory = stateDir(options.stateDir, process.cwd());
         const session = await openCloudSession(runtime.files, runtime.http, directory);
         const whole = options.all === true || options.json === true;
-        const summary = whole ? null : await clusterSummary(session, MOST_ROWS);
+        const summary = whole ? null : await clusterSummary(session, MOST_ROWS, MAX_FAULTS);
         if (summary) {
-          terminal.print(summaryText(summary));
+          const { recentInError, serversInError } = summary;
+          const faults = faultText(recentInError, serversInError, terminal.columns);
+          terminal.print([summaryText(summary), ...faults].join("\n"));
           return;
         }
         const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
@@ -47,12 +52,34 @@ export function statusCommand(): Command {
         terminal.print(
           options.json === true
             ? JSON.stringify(rows, null, 2)
-            : renderTable(columnsFor(table), table, terminal.columns),
+            : [renderTable(columnsFor(table), table, terminal.columns), ...faultLines(rows, terminal.columns)].join(
+                "\n",
+              ),
         );
       } finally {
         await runtime.http.close();
       }
     });
+}
+
+/** Returns the lines below the table: the latest faults of servers in ERROR, and how many servers in ERROR are not named. */
+export function faultLines(rows: readonly HostStatus[], columns: number): readonly string[] {
+  const inError = rows.flatMap(({ servers }) => servers.filter(({ status }) => status === "ERROR"));
+  const latestFirst = inError.toSorted((a, b) => (b.fault?.created ?? "").localeCompare(a.fault?.created ?? ""));
+  return faultText(latestFirst.slice(0, MAX_FAULTS), inError.length, columns);
+}
+
+/** @param total servers in ERROR, those that are not in `servers` included */
+export function faultText(servers: readonly ServerStatus[], total: number, columns: number): readonly string[] {
+  if (servers.length === 0) {
+    return [];
+  }
+  const lines = servers.map(({ name, fault }) => {
+    const text = `${name}: ${fault?.message ?? "no fault was recorded"}`;
+    return `  ${wrapWords(text, Math.max(20, columns - 4)).replaceAll("\n", "\n    ")}`;
+  });
+  const more = total > servers.length ? [`  and ${total - servers.length} more`] : [];
+  return ["Servers in ERROR:", ...lines, ...more];
 }
 
 function usage(row: HostStatus, resourceClass: string): string {

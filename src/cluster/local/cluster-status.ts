@@ -1,5 +1,6 @@
 import { FINAL_MIGRATION_STATUSES, type HypervisorGuest } from "../../records/index.js";
 import { mapConcurrently } from "../../runtime/queue.js";
+import { explainedFault } from "../scheduler/errors.js";
 import type { CloudSession } from "./cloud-session.js";
 
 export type { HypervisorGuest };
@@ -10,6 +11,20 @@ interface GuestStatus extends HypervisorGuest {
    * neither confirmed nor reverted. `stale`: it has it on another host without such a move. `unknown`: it has no such instance.
    */
   readonly record: "here" | "moving" | "stale" | "unknown";
+}
+
+export interface ServerStatus {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  /** The error of a server in ERROR, with its explanation for operators; null: the server has none. */
+  readonly fault: ServerFault | null;
+}
+
+interface ServerFault {
+  readonly message: string;
+  /** ISO 8601. */
+  readonly created: string;
 }
 
 /** One host, or one provider that no host answers for, or a hypervisor that no host has, or the servers without a host. */
@@ -29,7 +44,7 @@ export interface HostStatus {
     readonly usages: Readonly<Record<string, { readonly used: number; readonly capacity: number }>>;
   } | null;
   /** Instances that the state of record puts here. */
-  readonly servers: readonly { readonly id: string; readonly name: string; readonly status: string }[];
+  readonly servers: readonly ServerStatus[];
   /**
    * What its hypervisor has; nothing in the row of servers without a host. Null: there is no fake-libvirt hypervisor of the
    * host's name in the state directory, and no agent that says what its driver has.
@@ -56,10 +71,15 @@ interface HypervisorView {
   readonly hypervisor_hostname: string;
   readonly service: { readonly host: string };
 }
-interface ServerView {
+/** The fields of the Compute API's server that {@link serverStatus} reads. */
+export interface NamedServer {
   readonly id: string;
   readonly name: string;
   readonly status: string;
+  /** Absent: the server is not in ERROR, or nothing was recorded. */
+  readonly fault?: { readonly message: string; readonly details?: string; readonly created: string };
+}
+interface ServerView extends NamedServer {
   readonly "OS-EXT-SRV-ATTR:host": string | null;
   readonly "OS-EXT-SRV-ATTR:hypervisor_hostname": string | null;
 }
@@ -131,7 +151,7 @@ export async function clusterStatus(
   }
   const recorded = new Map(servers.map((server) => [server.id, server]));
   const moving = await movingHosts(compute, guests, recorded);
-  const homeless = servers.filter((server) => !server["OS-EXT-SRV-ATTR:host"]).map(serverView);
+  const homeless = servers.filter((server) => !server["OS-EXT-SRV-ATTR:host"]).map(serverStatus);
   const hostless = homeless.length === 0 ? [] : [{ ...EMPTY, servers: homeless, guests: [] }];
   const known = all
     .map((row) => ({
@@ -257,14 +277,16 @@ function serversOf(
     ? []
     : servers
         .filter((server) => !byNode || server["OS-EXT-SRV-ATTR:hypervisor_hostname"] === provider?.name)
-        .map(serverView);
+        .map(serverStatus);
 }
 
-function serverView({ id, name: called, status }: ServerView): HostStatus["servers"][number] {
+/** Returns a server with its fault in one line for an operator. */
+export function serverStatus({ id, name: called, status, fault }: NamedServer): ServerStatus {
   return {
     id,
     name: called,
     status,
+    fault: fault === undefined ? null : { message: explainedFault(fault), created: fault.created },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CloudSession } from "./cloud-session.js";
+import { type NamedServer, type ServerStatus, serverStatus } from "./cluster-status.js";
 
 /** What a cluster of many hosts comes to; read in a few requests, however many hosts there are. */
 export interface ClusterSummary {
@@ -14,6 +15,8 @@ export interface ClusterSummary {
   readonly serversInError: number;
   /** There are more servers in error than one answer holds. */
   readonly moreInError: boolean;
+  /** The servers in error whose records changed last, with their faults. */
+  readonly recentInError: readonly ServerStatus[];
 }
 
 interface ServiceView {
@@ -25,19 +28,28 @@ interface ServiceView {
 /** The last version in which the Compute API adds up what hypervisors have. */
 const LAST_STATISTICS = "2.87";
 
-/** Null: the cluster has no more than `most` hosts, which a table shows. */
-export async function clusterSummary(session: CloudSession, most: number): Promise<ClusterSummary | null> {
+/**
+ * Null: the cluster has no more than `most` hosts, which a table shows.
+ * @param maxFaults the maximal length of `recentInError`
+ */
+export async function clusterSummary(
+  session: CloudSession,
+  most: number,
+  maxFaults: number,
+): Promise<ClusterSummary | null> {
   const compute = (path: string) => session.request("compute", "GET", path, LAST_STATISTICS);
   const { services } = (await compute("/os-services?binary=nova-compute")) as { services: readonly ServiceView[] };
   if (services.length <= most) {
     return null;
   }
-  const [{ hypervisor_statistics: sums }, inError] = await Promise.all([
+  const recent = `/servers/detail?all_tenants=True&status=ERROR&sort_key=updated_at&sort_dir=desc&limit=${maxFaults}`;
+  const [{ hypervisor_statistics: sums }, inError, { servers: recentInError }] = await Promise.all([
     compute("/os-hypervisors/statistics") as Promise<{ hypervisor_statistics: Readonly<Record<string, number>> }>,
     compute("/servers?all_tenants=True&status=ERROR") as Promise<{
       servers: readonly unknown[];
       servers_links?: unknown;
     }>,
+    compute(recent) as Promise<{ servers: readonly NamedServer[] }>,
   ]);
   const amount = (name: string) => ({ used: sums[`${name}_used`] ?? 0, total: sums[name] ?? 0 });
   return {
@@ -48,5 +60,6 @@ export async function clusterSummary(session: CloudSession, most: number): Promi
     runningGuests: sums.running_vms ?? 0,
     serversInError: inError.servers.length,
     moreInError: inError.servers_links !== undefined,
+    recentInError: recentInError.map(serverStatus),
   };
 }

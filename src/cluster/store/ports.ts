@@ -97,6 +97,20 @@ export class Ports {
     return Number(count);
   }
 
+  /** Counts the ports that will be made for servers of the project that are requested and not yet placed. */
+  countReserved(projectId: string): number {
+    const [count] =
+      this.#context.sql.get(
+        `SELECT count(*) FROM build_requests AS request
+         JOIN tasks ON json_extract(task, '$.instanceUuid') = request.instance_uuid,
+         json_each(task, '$.ports') AS wanted
+         WHERE request.project_id = ? AND json_extract(task, '$.kind') = 'build_instances'
+         AND json_extract(wanted.value, '$.port') IS NULL`,
+        projectId,
+      ) ?? [];
+    return Number(count);
+  }
+
   countAll(): number {
     const [count] = this.#context.sql.get("SELECT count(*) FROM ports") ?? [];
     return Number(count);

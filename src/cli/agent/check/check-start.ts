@@ -17,8 +17,8 @@ import type { CheckLimits, MetControlPlane } from "./control-plane.js";
 export interface CheckReport {
   readonly host: string;
   readonly controlPlane: "nova" | "compute-cluster";
-  /** What a start would do now. */
-  readonly verdict: "starts" | "waits" | "fails";
+  /** The outcome of a start now; `degraded`: the agent serves, and a part of its work fails until an operator acts. */
+  readonly verdict: "starts" | "degraded" | "waits" | "fails";
   readonly parts: readonly CheckPart[];
 }
 
@@ -108,7 +108,13 @@ async function checkOwn(
 
 function verdictOf(parts: readonly CheckPart[]): CheckReport["verdict"] {
   const states = new Set(parts.map(({ state }) => state));
-  return states.has("fails") ? "fails" : states.has("waits") || states.has("unknown") ? "waits" : "starts";
+  if (states.has("fails")) {
+    return "fails";
+  }
+  if (states.has("waits") || states.has("unknown")) {
+    return "waits";
+  }
+  return states.has("degraded") ? "degraded" : "starts";
 }
 
 function withoutSecrets(each: CheckPart): CheckPart {

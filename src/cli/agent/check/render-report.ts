@@ -11,6 +11,7 @@ const STATE = 9;
 
 const VERDICTS: Readonly<Record<CheckReport["verdict"], string>> = {
   starts: "A start would find all it needs.",
+  degraded: "Warning: the agent would start, but could not update Placement.",
   waits: "A start would wait.",
   fails: "A start would fail.",
 };
@@ -23,6 +24,7 @@ export function renderReport(
   const paint: Readonly<Record<PartState, (text: string) => string>> = {
     ok: colors.green,
     note: colors.yellow,
+    degraded: colors.yellow,
     waits: colors.yellow,
     fails: colors.red,
     unknown: colors.dim,

@@ -29,7 +29,7 @@ import { CREATE, type CreateBody } from "./create-schema.js";
 import { removeServer } from "./delete-server.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
-import { networkMark, type WantedNetworks, wantedNetworks } from "./network/requested-networks.js";
+import { networkMark, serversInPortQuota, type WantedNetworks, wantedNetworks } from "./network/requested-networks.js";
 import { refuseUnhonoured } from "./unhonoured-specs.js";
 import { diskConfigWith, shownWishes, wishedChanges } from "./user-wishes.js";
 
@@ -63,7 +63,8 @@ export function createServer(deps: ComputeDeps, call: Call): Answer | Promise<An
   const schedulerHints = keptHints(body);
   const { draft, instances } = deps.store.transaction(() => {
     const { userId } = call.credentials;
-    const count = serversInQuota(deps, { projectId, userId }, flavor, least, most);
+    const max = serversInPortQuota(deps.store, projectId, networks.ports, { min: least, max: most });
+    const count = serversInQuota(deps, { projectId, userId }, flavor, least, max);
     if (group !== null) {
       refuseMembers(deps, call, group, count);
     }
@@ -102,6 +103,7 @@ async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: r
       await turns.give();
       const batch = store.transaction(() => {
         const size = Math.min(BATCH_SIZE, count - stored.length);
+        serversInPortQuota(store, projectId, draft.networks.ports, { min: size, max: size });
         serversInQuota(deps, { projectId, userId }, flavor, size, size);
         if (group !== null) {
           refuseMembers(deps, call, group, size);

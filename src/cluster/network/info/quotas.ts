@@ -4,7 +4,7 @@ import { badRequest, invalidInput, NetworkFault } from "../api/fault.js";
 import { Input } from "../api/input.js";
 import { enforce } from "../api/policy.js";
 
-/** Limits of a project for which nobody has set others; ports are as many as there are servers, which Compute has quotas for. */
+/** Limits of a project for which nobody has set others; ports are without one, since Compute has quotas of servers. */
 const DEFAULTS = {
   network: 0,
   subnet: 0,
@@ -27,9 +27,20 @@ const MAX_LIMIT = 0x7fffffff;
 /** @throws {NetworkFault} 409 */
 export function refuseOverQuota(store: Store, resource: QuotaName, projectId: string): void {
   const limit = limitsOf(store, projectId)[resource];
-  if (limit >= 0 && usedBy(store, projectId, resource) >= limit) {
+  if (limit >= 0 && usedBy(store, projectId, resource) + reservedBy(store, projectId, resource) >= limit) {
     throw new NetworkFault(409, "OverQuota", `Quota exceeded for resources: ['${resource}'].`);
   }
+}
+
+/** The port quota of a project; `reserved`: ports of servers that are requested and not yet placed. Null: no limit. */
+export function portQuota(
+  store: Store,
+  projectId: string,
+): { readonly limit: number; readonly used: number; readonly reserved: number } | null {
+  const { port: limit } = limitsOf(store, projectId);
+  return limit < 0
+    ? null
+    : { limit, used: usedBy(store, projectId, "port"), reserved: reservedBy(store, projectId, "port") };
 }
 
 export const QUOTA_ROUTES: readonly NetworkRoute[] = [
@@ -99,11 +110,16 @@ function usedBy({ ports, securityGroups }: Store, projectId: string, resource: Q
   }
 }
 
+function reservedBy({ ports }: Store, projectId: string, resource: QuotaName): number {
+  return resource === "port" ? ports.countReserved(projectId) : 0;
+}
+
 function showUsage(call: NetworkCall): NetworkAnswer {
   const project = readableProject(call);
   const limits = limitsOf(call.store, project);
   const details = NAMES.map((name) => {
-    return [name, { limit: limits[name], used: usedBy(call.store, project, name), reserved: 0 }] as const;
+    const used = usedBy(call.store, project, name);
+    return [name, { limit: limits[name], used, reserved: reservedBy(call.store, project, name) }] as const;
   });
   return { body: { quota: Object.fromEntries(details) } };
 }

@@ -120,6 +120,12 @@ describe("what is known and not honoured is refused, by name", () => {
     ],
     [{ hw_disk_bus: "pci" }, "Invalid image metadata. Error: Field value pci is invalid"],
     [{ hw_cpu_cores: "two" }, "Invalid image metadata. Error: invalid literal for int() with base 10: 'two'"],
+    [{ os_type: "Solaris" }, "Invalid image metadata. Error: Field value solaris is invalid"],
+    [
+      { "hw_numa_mem.0": "1", "hw_numa_mem.1": "1.5" },
+      "Invalid image metadata. Error: invalid literal for int() with base 10: '1.5'",
+    ],
+    [{ vmware_adaptertype: "sasi" }, "Invalid image metadata. Error: Field value sasi is invalid"],
     [{ img_config_drive: "always" }, "Image's config drive option 'always' is invalid"],
   ])("an image with %j", async (properties, message) => {
     const reply = await create(image(properties));
@@ -128,7 +134,10 @@ describe("what is known and not honoured is refused, by name", () => {
 
   test("not an image with values that Nova knows", async () => {
     const known = { architecture: "AMD64", hw_vif_model: "VirtualE1000", os_type: "Linux", hw_boot_menu: "maybe" };
-    expect((await create(image({ ...known, hw_cpu_cores: " 2 ", of_the_user: "anything" }))).status).toBe(202);
+    const adapters = { hw_scsi_model: "ParaVirtual", vmware_adaptertype: "lsiLogicsas" };
+    expect((await create(image({ ...known, ...adapters, hw_cpu_cores: " 2 ", of_the_user: "anything" }))).status).toBe(
+      202,
+    );
   });
 
   test("the image's properties too", async () => {

@@ -258,6 +258,13 @@ describe("6.6 states", () => {
     expect(actionsOf(instance)).toHaveLength(1);
   });
 
+  test("rescue rejects an image that does not exist with Nova's text", async () => {
+    const rescue = { rescue_image_ref: "5a000000-0000-4000-8000-000000000001" };
+    const reply = await world.act(world.server("devstack1"), { rescue });
+    const text = `Requested rescue image '${rescue.rescue_image_ref}' is not supported`;
+    expect([reply.status, reply.json("badRequest", "message")]).toEqual([400, text]);
+  });
+
   test.each<[unknown, Partial<NewInstance>]>([
     [{ pause: null }, { vmState: "stopped" }],
     [{ unpause: null }, {}],

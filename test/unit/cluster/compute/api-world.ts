@@ -150,7 +150,8 @@ export class ApiWorld {
   }
 
   async ask({ method = "GET", url, headers = {}, body, token, version }: Ask): Promise<Reply> {
-    const [, mount = "", rest = "", query = ""] = /^(\/identity|\/compute|\/image)([^?]*)\??(.*)$/.exec(url) ?? [];
+    const [, mount = "", rest = "", query = ""] =
+      /^(\/identity|\/compute|\/image|\/network)([^?]*)\??(.*)$/.exec(url) ?? [];
     const handler = this.apis.services[mount as "/compute"];
     const response = await handler({
       method,

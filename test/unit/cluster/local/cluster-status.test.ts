@@ -82,6 +82,17 @@ it("shows the guests of each hypervisor, and which of them the record has elsewh
   expect(rows[0]?.provider?.usages).toEqual({ VCPU: { used: 1, capacity: 32 } });
 });
 
+it("gives a server in ERROR its fault with the explanation for operators", async () => {
+  const message = "No valid host was found. There are not enough hosts available.";
+  const details = `Of 3 hosts 2 have too little MEMORY_MB.\nNoValidHost: ${message}\n    at schedule`;
+  const failed = { ...server("a", null, "ERROR"), fault: { message, details, created: "2026-01-01T00:00:00Z" } };
+  const rows = await clusterStatus(session([failed, server("b", "devstack1")]), new Map(), NONE);
+  expect(rows.flatMap(({ servers }) => servers.map(({ id, fault }) => [id, fault]))).toEqual([
+    ["b", null],
+    ["a", { message: `${message} Of 3 hosts 2 have too little MEMORY_MB.`, created: "2026-01-01T00:00:00Z" }],
+  ]);
+});
+
 it("calls no guest stale that a move has where it is", async () => {
   const move = (instance: string, type: string, status: string) => {
     return {

@@ -5,11 +5,11 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 
 it("a state directory has a .gitignore that excludes all of it, unless somebody wrote another", async () => {
   const { files } = createVirtualRuntime();
-  await ensureUsable(files, { root: "/work/.compute-cluster" });
-  expect(await files.read("/work/.compute-cluster/.gitignore")).toBe("*\n");
-  await files.write("/work/.compute-cluster/.gitignore", "logs\n");
-  await ensureUsable(files, { root: "/work/.compute-cluster" });
-  expect(await files.read("/work/.compute-cluster/.gitignore")).toBe("logs\n");
+  await ensureUsable(files, { root: "/state/.compute-cluster" });
+  expect(await files.read("/state/.compute-cluster/.gitignore")).toBe("*\n");
+  await files.write("/state/.compute-cluster/.gitignore", "logs\n");
+  await ensureUsable(files, { root: "/state/.compute-cluster" });
+  expect(await files.read("/state/.compute-cluster/.gitignore")).toBe("logs\n");
 });
 
 it("an empty folder, as a rejected agent leaves it, is no host", async () => {

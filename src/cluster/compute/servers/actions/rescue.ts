@@ -39,7 +39,7 @@ export const rescue: ServerAction = {
     const host = requireHost(instance);
     const image = wanted?.rescue_image_ref;
     if (image !== undefined) {
-      imageToUse(deps, call, image, `Image ${image} could not be found.`);
+      imageToUse(deps, call, image, `Requested rescue image '${image}' is not supported`);
     }
     begin(deps, call, instance, { taskState: "rescuing" }, "rescue");
     const { requestId } = call;

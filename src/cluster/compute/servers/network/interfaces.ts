@@ -1,6 +1,7 @@
 import type { Instance } from "../../../../records/index.js";
 import { tellOfInstance } from "../../../conductor/instance-events.js";
 import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
+import { portQuota } from "../../../network/info/quotas.js";
 import { fixedIps, portStatus } from "../../../network/ports/port-view.js";
 import type { Port } from "../../../store/ports.js";
 import type { Answer, Call, ComputeRoute } from "../../api/call.js";
@@ -11,7 +12,7 @@ import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { findInstance, findServer, refuseLocked } from "../find-server.js";
-import { freePort, NETWORK_MARK } from "./requested-networks.js";
+import { freePort, NETWORK_MARK, portLimitExceeded } from "./requested-networks.js";
 
 interface AttachBody {
   readonly interfaceAttachment?: {
@@ -103,6 +104,10 @@ function attach(deps: ComputeDeps, call: Call): Answer {
     const instance = attachable(deps, call, "attach_interface", "create");
     if (network !== undefined && network.toLowerCase() !== FLAT_NETWORK.id) {
       throw notFound(`Network ${network} could not be found.`);
+    }
+    const quota = port === undefined ? portQuota(deps.store, instance.projectId) : null;
+    if (quota !== null && quota.used + quota.reserved >= quota.limit) {
+      throw portLimitExceeded();
     }
     const [made] = deps.store.ports.addToServer(
       instance,

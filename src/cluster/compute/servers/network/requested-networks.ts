@@ -1,9 +1,10 @@
 import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
+import { portQuota } from "../../../network/info/quotas.js";
 import { addressOf, isInPool } from "../../../store/flat-subnet.js";
 import type { RequestedPort } from "../../../store/ports.js";
 import type { Store } from "../../../store/store.js";
 import type { Call } from "../../api/call.js";
-import { badRequest, conflict } from "../../api/fault.js";
+import { badRequest, conflict, Fault } from "../../api/fault.js";
 import type { CreateBody } from "../create-schema.js";
 import { findGroup } from "./find-group.js";
 
@@ -40,6 +41,36 @@ export function wantedNetworks(
     ? { ports: [], securityGroups: [] }
     : { ports: ports.length === 0 ? [{}] : ports, securityGroups };
 }
+
+/**
+ * Returns the number of servers with these ports that the port quota allows, at most `max`. Ports that exist already take
+ * nothing of it. To be called in the transaction that stores the servers.
+ * @throws {Fault} 403 fewer than `min`
+ */
+export function serversInPortQuota(
+  store: Store,
+  projectId: string,
+  requested: readonly RequestedPort[],
+  { min, max }: { readonly min: number; readonly max: number },
+): number {
+  const newPorts = requested.filter(({ port }) => port === undefined).length;
+  const quota = newPorts === 0 ? null : portQuota(store, projectId);
+  if (quota === null) {
+    return max;
+  }
+  const { limit, used, reserved } = quota;
+  if (used > limit) {
+    throw new Fault(403, `The number of defined ports: ${used} is over the limit: ${limit}`);
+  }
+  const allowed = Math.min(max, Math.floor(Math.max(0, limit - used - reserved) / newPorts));
+  if (allowed < min) {
+    throw portLimitExceeded();
+  }
+  return allowed;
+}
+
+/** Nova's response to a port that Neutron does not make because of the quota. */
+export const portLimitExceeded = (): Fault => new Fault(403, "Maximum number of ports exceeded");
 
 /** Nova's mark of a server that has ports, in its system metadata. */
 export const NETWORK_MARK = { network_allocated: "True" } as const;

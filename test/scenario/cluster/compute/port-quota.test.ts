@@ -1,0 +1,113 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ApiWorld, CIRROS, type Reply } from "../../../unit/cluster/compute/api-world.js";
+
+const NETWORK = "c0ffee00-0000-4000-8000-000000000010";
+
+let world: ApiWorld;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+  world.flavor();
+  world.host("devstack1");
+});
+
+function ask(method: string, path: string, body?: unknown): Promise<Reply> {
+  return world.ask({ method, url: `/compute/v2.1${path}`, body, version: 42 });
+}
+
+function create(server: Record<string, unknown>): Promise<Reply> {
+  return ask("POST", "/servers", { server: { name: "vm1", flavorRef: "1", imageRef: CIRROS, ...server } });
+}
+
+/** A server with one port, on a host. */
+function networkedServer(): string {
+  const instance = world.server("devstack1");
+  world.store.ports.addToServer(instance, [{}], []);
+  return instance.uuid;
+}
+
+function userPort(): string {
+  const attributes = { name: "", description: "", adminStateUp: true, securityGroups: [], madeForDevice: false };
+  const free = { deviceId: "", deviceOwner: "", tag: null, projectId: world.projectId("admin") };
+  return world.store.ports.create({ ...attributes, ...free }).uuid;
+}
+
+describe("the port quota", () => {
+  const LIMIT_REACHED = "Maximum number of ports exceeded";
+
+  function setQuota(limit: number): void {
+    world.store.networkQuotas.set(world.projectId("admin"), "port", limit);
+  }
+
+  async function portUsage(): Promise<unknown> {
+    const url = `/network/v2.0/quotas/${world.projectId("admin")}/details`;
+    return (await world.ask({ method: "GET", url })).json("quota", "port");
+  }
+
+  async function rejection(reply: Promise<Reply>): Promise<unknown> {
+    expect((await reply).status).toBe(403);
+    return (await reply).json("forbidden", "message");
+  }
+
+  test("counts a port of a user and a port of a server once each", async () => {
+    setQuota(3);
+    userPort();
+    networkedServer();
+    expect(await portUsage()).toEqual({ limit: 3, used: 2, reserved: 0 });
+    expect((await create({ networks: "auto" })).status).toBe(202);
+    expect(await portUsage()).toEqual({ limit: 3, used: 2, reserved: 1 });
+    expect(await rejection(create({ networks: "auto" }))).toBe(LIMIT_REACHED);
+  });
+
+  test("rejects a port of a user while requested servers have reserved the rest", async () => {
+    setQuota(1);
+    await create({ networks: "auto" });
+    const body = { port: { network_id: NETWORK } };
+    const reply = await world.ask({ method: "POST", url: "/network/v2.0/ports", body });
+    expect([reply.status, reply.json("NeutronError", "message")]).toEqual([
+      409,
+      "Quota exceeded for resources: ['port'].",
+    ]);
+  });
+
+  test("lowers the number of servers to those with enough ports, and rejects fewer than min_count", async () => {
+    setQuota(5);
+    const networks = [{ uuid: NETWORK }, { uuid: NETWORK }];
+    expect(await rejection(create({ networks, min_count: 3, max_count: 4 }))).toBe(LIMIT_REACHED);
+    expect((await create({ networks, min_count: 1, max_count: 4 })).status).toBe(202);
+    expect(world.tasks()).toHaveLength(2);
+    expect(await portUsage()).toMatchObject({ reserved: 4 });
+  });
+
+  test("does not limit servers without a new port", async () => {
+    const port = userPort();
+    setQuota(1);
+    expect((await create({ networks: "none" })).status).toBe(202);
+    expect((await create({ networks: [{ port }] })).status).toBe(202);
+    expect(await portUsage()).toMatchObject({ used: 1, reserved: 0 });
+  });
+
+  test("is named when the project has more ports than it allows", async () => {
+    userPort();
+    userPort();
+    setQuota(1);
+    const text = "The number of defined ports: 2 is over the limit: 1";
+    expect(await rejection(create({ networks: "auto" }))).toBe(text);
+  });
+
+  test("frees the reservation when a user deletes a server that is not placed", async () => {
+    setQuota(1);
+    const { id } = (await create({ networks: "auto" })).json("server") as { id: string };
+    expect((await ask("DELETE", `/servers/${id}`)).status).toBe(204);
+    expect((await create({ networks: "auto" })).status).toBe(202);
+  });
+
+  test("limits the interfaces that are attached to a server, not the ports that exist", async () => {
+    const uuid = networkedServer();
+    const port = userPort();
+    setQuota(2);
+    const attach = (body: object) => ask("POST", `/servers/${uuid}/os-interface`, { interfaceAttachment: body });
+    expect(await rejection(attach({ net_id: NETWORK }))).toBe(LIMIT_REACHED);
+    expect((await attach({ port_id: port })).status).toBe(200);
+  });
+});
