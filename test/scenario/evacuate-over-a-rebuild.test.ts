@@ -121,6 +121,15 @@ describe("6.7 row 1 OPT an evacuation takes a server from a rebuild that has des
     expect(world.instance()).toMatchObject({ vmState, taskState: null });
   });
 
+  test("active, API 2.95: it succeeds, and the server is left shut off as any active server", async () => {
+    await losesItsGuest();
+    await cloud.compute("POST", `/servers/${world.id}/action`, { evacuate: { host: "devstack2" } }, "2.95");
+    await serverIs("SHUTOFF", "devstack2");
+    await world.start("devstack1");
+    await cloud.world.advance(120_000);
+    await world.isWhole("devstack2");
+  });
+
   test("a server that was rebuilt, and is at rest, keeps its state when a later evacuation comes to nothing", async () => {
     await losesItsGuest();
     await evacuateTo("devstack2");
