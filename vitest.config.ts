@@ -29,6 +29,7 @@ const OVER_NOVA = [
   "deleted-while-moving",
   "evacuate-over-a-finished-move",
   "evacuate-over-a-move",
+  "evacuate-over-a-rebuild",
   "evacuation-round-trip",
   "fake-libvirt-moves",
   "guard-fake-libvirt",

@@ -9,6 +9,7 @@ export * from "./image-properties.js";
 export * from "./image-property-rules.js";
 export * from "./injected-file.js";
 export * from "./instance.js";
+export * from "./interrupted-rebuild.js";
 export * from "./migration.js";
 export * from "./release.js";
 export * from "./request-spec.js";

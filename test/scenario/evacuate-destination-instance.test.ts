@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RequestOf } from "../../src/agent/operations/contract.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
-import { flavorResources, type Instance } from "../../src/records/index.js";
+import { flavorResources, type Instance, markInterruptedRebuild } from "../../src/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
@@ -86,6 +86,18 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
     expect(world.store.instances.fault(vm.uuid)?.host).toBe("h2");
     checkUsage(world, agent);
   });
+
+  test.each(["active", "stopped"] as const)(
+    "6.7 row 3 OPT a claim that is refused leaves a server in error that was %s and in a rebuild",
+    async (vmState) => {
+      const mark = markInterruptedRebuild({ systemMetadata: {} }, "req-e");
+      const { world, agent, vm, evacuate, status } = await setUp({ vmState, taskRequestId: "req-e", ...mark });
+      agent.hypervisor.nodes.clear();
+      await expect(evacuate()).rejects.toThrow(ComputeResourcesUnavailable);
+      expect(status()).toBe("failed");
+      expect(world.stored(vm.uuid)).toMatchObject({ vmState: "error", taskState: null, host: "h1" });
+    },
+  );
 
   test.each([
     ["6.7 row 4 the driver cannot evacuate", "InstanceRecreateNotSupported", null],

@@ -1,6 +1,7 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
 import { ConnectFailure } from "../../placement/errors.js";
 import {
+  afterRefusedEvacuation,
   type ComputeNode,
   type Instance,
   type InstanceChanges,
@@ -58,7 +59,8 @@ export async function findInterruptedEvacuations(
     } else if (migration.status === "accepted") {
       const node = await nodeHeld(view, nodesByName.values(), instance, request);
       if (node) {
-        found.push({ migration, instance, node, changes: { taskState: null }, claimed: false, arrived: false });
+        const changes = afterRefusedEvacuation(instance);
+        found.push({ migration, instance, node, changes, claimed: false, arrived: false });
       }
     } else {
       const node = nodesByName.get(migration.destNode ?? "");

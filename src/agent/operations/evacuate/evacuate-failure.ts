@@ -1,7 +1,9 @@
 import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import {
+  afterRefusedEvacuation,
   FINAL_MIGRATION_STATUSES,
   holdsTask,
+  type Instance,
   type InstanceChanges,
   MIGRATION_STATUSES,
   type Migration,
@@ -18,10 +20,10 @@ type Request = RequestOf<"evacuate_instance">;
 type Outcome = "taken" | "refused" | "broken";
 
 /** What the instance's row gets, by how the evacuation failed (spec 6.7 rows 3 and 4); one that is deleted, or another request's by now, keeps what it has. */
-const CHANGES: Readonly<Record<Outcome, InstanceChanges>> = {
-  taken: {},
-  refused: { taskState: null },
-  broken: { vmState: "error", taskState: null },
+const CHANGES: Readonly<Record<Outcome, (instance: Instance) => InstanceChanges>> = {
+  taken: () => ({}),
+  refused: afterRefusedEvacuation,
+  broken: () => ({ vmState: "error", taskState: null }),
 };
 
 /**
@@ -45,12 +47,11 @@ export async function evacuationFailed(
     outcome,
     err: error,
   });
+  const changes = CHANGES[outcome](instance);
   if (await isGuestGone(services, progress)) {
-    await takeBack(services, request, progress, CHANGES[outcome]);
+    await takeBack(services, request, progress, changes);
   } else {
-    services.left.add(instance.uuid, () => undoAgain(services, request, progress, CHANGES[outcome]), {
-      evacuated: true,
-    });
+    services.left.add(instance.uuid, () => undoAgain(services, request, progress, changes), { evacuated: true });
   }
   if (outcome === "taken") {
     return;

@@ -1,5 +1,12 @@
 import { AllocationMoveFailed, AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
-import { type ComputeNode, holdsTask, type Instance, type Migration, type VmState } from "../../../records/index.js";
+import {
+  type ComputeNode,
+  hasInterruptedRebuild,
+  holdsTask,
+  type Instance,
+  type Migration,
+  type VmState,
+} from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
 import type { Task } from "../../store/task.js";
@@ -236,7 +243,7 @@ function endEvacuation(deps: TaskDeps, task: RebuildTask, error: unknown, contex
 }
 
 function vmStateAfter({ forced }: RebuildTask, instance: Instance | null, error: unknown): VmState | null {
-  const unchanged = instance?.vmState ?? "error";
+  const unchanged = instance === null || hasInterruptedRebuild(instance) ? "error" : instance.vmState;
   if (error instanceof AllocationUpdateFailed || error instanceof AllocationMoveFailed) {
     return "error";
   }

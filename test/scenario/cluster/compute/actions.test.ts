@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { NewInstance, TaskState, VmState } from "../../../../src/records/index.js";
+import {
+  hasInterruptedRebuild,
+  type Instance,
+  type NewInstance,
+  type TaskState,
+  type VmState,
+} from "../../../../src/records/index.js";
 import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
 
 let world: ApiWorld;
@@ -57,19 +63,67 @@ describe("evacuate", () => {
     expect(world.wakes).toBe(1);
   });
 
-  test.each([
-    ["rebuild_spawning", [], "error"],
-    ["rebuilding", [], "error"],
-    ["rebuilding", ["evacuation"], "active"],
-    ["powering-off", [], "active"],
-  ] as const)("6.7 row 1 OPT an active server taken from %s, after %j: %s", async (taskState, before, vmState) => {
-    const instance = server({ taskState });
-    for (const migrationType of before) {
+  describe("6.7 row 1 OPT an evacuation remembers that it took the server from a rebuild", () => {
+    const pendingEvacuation = ({ uuid: instanceUuid }: Instance) => {
       const changes = { sourceCompute: "devstack1", sourceNode: "devstack1" };
-      world.store.migrations.create({ instanceUuid: instance.uuid, migrationType, status: "accepted", changes });
-    }
-    expect((await world.act(instance, { evacuate: {} }, 29)).status).toBe(200);
-    expect(world.store.instances.get(instance.uuid)).toMatchObject({ vmState, taskState: "rebuilding" });
+      world.store.migrations.create({ instanceUuid, migrationType: "evacuation", status: "accepted", changes });
+    };
+    /** The request that has the task, as its action names it. */
+    const begun = (action: string, { uuid: instanceUuid }: Instance, taskState: TaskState) => {
+      const requestId = `req-${action}`;
+      world.store.actions.start({ instanceUuid, action, requestId, userId: "u1", projectId: "p1" });
+      world.store.instances.save(instanceUuid, { taskState, taskRequestId: requestId });
+    };
+    const evacuated = async (instance: Instance) => {
+      const { vmState } = instance;
+      expect((await world.act(instance, { evacuate: {} }, 29)).status).toBe(200);
+      const found = world.store.instances.get(instance.uuid);
+      expect(found).toMatchObject({ vmState, taskState: "rebuilding" });
+      return found !== null && hasInterruptedRebuild(found);
+    };
+
+    test.each([
+      ["rebuild", "rebuilding", false, true],
+      ["rebuild", "rebuild_spawning", false, true],
+      ["rebuild", "rebuild_spawning", true, true],
+      ["evacuate", "rebuilding", true, false],
+      ["stop", "powering-off", false, false],
+    ] as const)(
+      "a %s in %s, with an evacuation pending: %s; remembered: %s",
+      async (action, task, pending, expected) => {
+        for (const vmState of ["active", "stopped"] as const) {
+          const instance = server({ vmState });
+          begun(action, instance, task);
+          if (pending) {
+            pendingEvacuation(instance);
+          }
+          expect(await evacuated(instance)).toBe(expected);
+        }
+      },
+    );
+
+    test.each([
+      ["rebuild_spawning", false, true],
+      ["rebuilding", true, false],
+    ] as const)(
+      "%s of an unknown request, with an evacuation pending: %s; remembered: %s",
+      async (task, pending, expected) => {
+        const instance = server({ taskState: task });
+        if (pending) {
+          pendingEvacuation(instance);
+        }
+        expect(await evacuated(instance)).toBe(expected);
+      },
+    );
+
+    test("the next evacuation takes it over, and one of a server at rest does not", async () => {
+      const instance = server();
+      begun("rebuild", instance, "rebuild_spawning");
+      expect(await evacuated(instance)).toBe(true);
+      expect(await evacuated(instance)).toBe(true);
+      world.store.instances.save(instance.uuid, { taskState: null });
+      expect(await evacuated(instance)).toBe(false);
+    });
   });
 
   test("before 2.14 the password is in the answer, unless the disk is shared", async () => {

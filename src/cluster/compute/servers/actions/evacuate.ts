@@ -1,4 +1,9 @@
-import { type Instance, REBUILD_TASK_STATES, type TaskState } from "../../../../records/index.js";
+import {
+  hasInterruptedRebuild,
+  type Instance,
+  markInterruptedRebuild,
+  REBUILD_TASK_STATES,
+} from "../../../../records/index.js";
 import type { Store } from "../../../store/store.js";
 import { badRequest, Fault, notFound } from "../../api/fault.js";
 import { requireAdmin } from "../../api/policy.js";
@@ -73,7 +78,7 @@ export const evacuate: ServerAction = {
     store.instances.save(instance.uuid, {
       taskState: "rebuilding",
       taskRequestId: call.requestId,
-      ...(isHalfRebuilt(store, instance) ? { vmState: "error" } : {}),
+      ...markInterruptedRebuild(instance, interruptsRebuild(store, instance) ? call.requestId : null),
     });
     recordAction(deps, call, instance, "evacuate");
     const migration = store.migrations.create({
@@ -106,17 +111,24 @@ export const evacuate: ServerAction = {
   },
 };
 
-const isRebuilding = (task: TaskState | null): boolean => task !== null && REBUILD_TASK_STATES.includes(task);
-
 /**
- * The evacuation overtakes a rebuild, which may have destroyed the guest already and will never end: a server whose
- * evacuation fails must not look as if it ran. An evacuation before this one has destroyed nothing.
+ * Reports whether the evacuation takes the instance from a rebuild, itself or by way of an earlier evacuation. The task_state alone
+ * does not tell: it has the same names in an evacuation, which destroys nothing.
  */
-function isHalfRebuilt(store: Store, { uuid, vmState, taskState }: Instance): boolean {
-  const evacuations = {
-    instanceUuid: uuid,
-    migrationTypes: ["evacuation"],
-    statuses: ["accepted", "pre-migrating"],
-  } as const;
-  return vmState === "active" && isRebuilding(taskState) && store.migrations.byFilters(evacuations).length === 0;
+function interruptsRebuild(store: Store, instance: Instance): boolean {
+  const { uuid, taskState, taskRequestId } = instance;
+  if (taskState === null || !REBUILD_TASK_STATES.includes(taskState)) {
+    return false;
+  }
+  if (hasInterruptedRebuild(instance)) {
+    return true;
+  }
+  const action = taskRequestId === null ? null : store.actions.get(uuid, taskRequestId);
+  return action === null ? !isBeingEvacuated(store, uuid) : action.action === "rebuild";
+}
+
+/** For records of earlier releases, in which no request is known. */
+function isBeingEvacuated({ migrations }: Store, instanceUuid: string): boolean {
+  const filters = { instanceUuid, migrationTypes: ["evacuation"], statuses: ["accepted", "pre-migrating"] } as const;
+  return migrations.byFilters(filters).length > 0;
 }

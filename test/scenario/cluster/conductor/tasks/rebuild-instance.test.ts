@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Instance, Migration } from "../../../../../src/records/index.js";
+import { type Instance, type Migration, markInterruptedRebuild } from "../../../../../src/records/index.js";
 import { ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
 import { refusal } from "../../../../unit/placement/bench.js";
 
@@ -199,6 +199,13 @@ describe("6.7 evacuate", () => {
     await evacuate({ host: "devstack2", forced: true });
     expect(await state()).toMatchObject({ vmState: "active", taskState: null, status: "error" });
     expect(bench.store.instances.fault(instance.uuid)?.message).toContain("complex allocations");
+  });
+
+  it("row 2b, OPT no room for a server that was taken from a rebuild: vm error", async () => {
+    bench.store.instances.save(instance.uuid, markInterruptedRebuild(instance, "req-evacuate"));
+    bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
+    await evacuate({ host: "devstack2", forced: true });
+    expect(await state()).toMatchObject({ vmState: "error", taskState: null, status: "error", held: ["devstack1"] });
   });
 
   it("row 2b, consumer conflict: status error, vm error", async () => {
