@@ -103,9 +103,9 @@ export class Ports {
       this.#context.sql.get(
         `SELECT count(*) FROM build_requests AS request
          JOIN tasks ON json_extract(task, '$.instanceUuid') = request.instance_uuid,
-         json_each(task, '$.ports') AS wanted
+         json_each(task, '$.ports') AS requested
          WHERE request.project_id = ? AND json_extract(task, '$.kind') = 'build_instances'
-         AND json_extract(wanted.value, '$.port') IS NULL`,
+         AND json_extract(requested.value, '$.port') IS NULL`,
         projectId,
       ) ?? [];
     return Number(count);
