@@ -26,6 +26,7 @@ import { fillProvider } from "./node-inventory.js";
 import { refreshNodes } from "./node-listing.js";
 import { resourceOf } from "./node-resource.js";
 import { powerStateOf } from "./node-states.js";
+import { nodeOf, patiently } from "./polling.js";
 import { powerOff, powerOn, reboot } from "./power.js";
 import { rescue, unrescue } from "./rescue.js";
 import { cleanUpFailedSpawn, destroy, destroyDeleted } from "./tear-down.js";
@@ -157,6 +158,15 @@ export class IronicDriver implements VirtDriver {
 
   reboot(instance: Instance, type: "SOFT" | "HARD", options: Options = {}): Promise<void> {
     return reboot(this.#tools, instance, type, options);
+  }
+
+  /** Reads the node again: the cached one may be from before the change. */
+  async powerUpdateEvent(
+    instance: Instance,
+    _target: "POWER_ON" | "POWER_OFF",
+    { signal }: Options = {},
+  ): Promise<void> {
+    await patiently(this.#tools, { signal }, () => nodeOf(this.#tools, instance, { signal }));
   }
 
   rescue(instance: Instance, options: RescueOptions): Promise<void> {

@@ -218,6 +218,11 @@ export class DriverHost {
     return this.#invoker.run("reboot", instance, type, options);
   }
 
+  /** @throws {NotImplemented} {@link GuestNotFound} */
+  powerUpdateEvent(instance: Instance, target: "POWER_ON" | "POWER_OFF", options?: Options): Promise<void> {
+    return this.#invoker.runNeeded("powerUpdateEvent", instance, target, options);
+  }
+
   /** @throws {NotImplemented} as the three that follow. */
   pause(instance: Instance, options?: Options): Promise<void> {
     return this.#invoker.runNeeded("pause", instance, options);

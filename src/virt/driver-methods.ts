@@ -45,6 +45,7 @@ export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
   powerOff: rule(true, true, 10 * MINUTE),
   powerOn: rule(true, true, 5 * MINUTE),
   reboot: rule(true, true, 10 * MINUTE),
+  powerUpdateEvent: rule(false, false, 2 * MINUTE),
   pause: rule(false, true, 5 * MINUTE),
   unpause: rule(false, true, 5 * MINUTE),
   suspend: rule(false, true, 10 * MINUTE),

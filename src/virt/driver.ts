@@ -164,6 +164,17 @@ export interface VirtDriver extends MoveMethods, ReportMethods {
    */
   reboot(instance: Instance, type: "SOFT" | "HARD", options?: DriverOperationOptions): Promise<void>;
   /**
+   * Follows a change of the guest's power that something outside Nova has made: afterwards {@link getInfo} returns the present state.
+   * Left out: @throws {NotImplemented}. @throws {GuestNotFound}
+   * @calledBy the external event power-update, for a running instance that was powered off or a stopped one that was powered on (6.6). The
+   * instance's lock.
+   */
+  powerUpdateEvent?(
+    instance: Instance,
+    target: "POWER_ON" | "POWER_OFF",
+    options?: DriverOperationOptions,
+  ): Promise<void>;
+  /**
    * Freezes the guest in memory. Left out: @throws {NotImplemented}. @throws {GuestNotFound}
    * @calledBy pause. The instance's lock.
    */

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { ironicNodeMove } from "../../src/cluster/manage/ironic-node-move.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
@@ -157,4 +157,65 @@ test("6.1 a server's port is a VIF of its node and active, until the server is d
   );
   expect(await portsOf(id)).toEqual([]);
   expect(await vifsOf(node)).toEqual([]);
+});
+
+describe("6.6 a node that is powered on or off outside of Nova", () => {
+  const powered = async (node: string, target: string) => {
+    const headers = { "x-openstack-ironic-api-version": "1.82" };
+    await cloud.request("PUT", `/baremetal/v1/nodes/${node}/states/power`, { target }, headers);
+    const nodeOf = async () => (await cloud.request("GET", `/baremetal/v1/nodes/${node}`, undefined, headers)).json;
+    await until(nodeOf, (found) => found.power_state === target);
+  };
+  const notify = (id: string, tag: string) =>
+    cloud.compute("POST", "/os-server-external-events", { events: [{ server_uuid: id, name: "power-update", tag }] });
+  const actionsOf = async (id: string) => {
+    const { instanceActions } = (await cloud.compute("GET", `/servers/${id}/os-instance-actions`)).json;
+    const [newest] = instanceActions as { action: string; request_id: string }[];
+    const request = newest?.request_id ?? "";
+    const { instanceAction } = (await cloud.compute("GET", `/servers/${id}/os-instance-actions/${request}`)).json;
+    return { action: newest?.action, events: (instanceAction as { events: unknown[] }).events };
+  };
+
+  test("its server is stopped, and then active, when the events arrive", async () => {
+    cloud = await open(1);
+    await cloud.ironicAgent("bm1");
+    const { id, node } = await active();
+    await powered(node, "power off");
+    expect((await notify(id, "POWER_OFF")).json.events).toMatchObject([{ code: 200, status: "completed" }]);
+    await cloud.world.advance(1_000);
+    expect(await serverOf(id)).toMatchObject({
+      status: "SHUTOFF",
+      "OS-EXT-STS:power_state": 4,
+      "OS-EXT-STS:task_state": null,
+    });
+    expect(await actionsOf(id)).toMatchObject({
+      action: "stop",
+      events: [{ event: "compute_power_update", result: "Success", host: "bm1" }],
+    });
+    await powered(node, "power on");
+    await notify(id, "POWER_ON");
+    await cloud.world.advance(1_000);
+    expect(await serverOf(id)).toMatchObject({ status: "ACTIVE", "OS-EXT-STS:power_state": 1 });
+    expect(await actionsOf(id)).toMatchObject({ action: "start", events: [{ result: "Success" }] });
+  });
+
+  test("its server keeps its state when the event does not fit it, or the node", async () => {
+    cloud = await open(1);
+    await cloud.ironicAgent("bm1");
+    const { id, node } = await active();
+    await notify(id, "POWER_ON");
+    await notify(id, "POWER_OFF");
+    await cloud.world.advance(1_000);
+    expect(await serverOf(id), "the node runs").toMatchObject({ status: "ACTIVE", "OS-EXT-STS:task_state": null });
+    await cloud.compute("POST", `/servers/${id}/action`, { rescue: { rescue_image_ref: await cloud.image() } });
+    await until(
+      () => serverOf(id),
+      (server) => server?.status === "RESCUE",
+    );
+    await powered(node, "power off");
+    await notify(id, "POWER_OFF");
+    await cloud.world.advance(1_000);
+    expect(await serverOf(id)).toMatchObject({ status: "RESCUE" });
+    expect(await actionsOf(id)).toMatchObject({ action: "stop", events: [{ result: "Success" }] });
+  });
 });

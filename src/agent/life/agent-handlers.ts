@@ -124,8 +124,8 @@ const HOST_HANDLERS: HandlersOnDuty<HostMethod> = {
     this.services.operations.incoming.end(migrationId);
     return null;
   },
-  external_instance_event(params) {
-    return this.tasks.run(() => hearEvents(this.services, params));
+  external_instance_event(params, { requestId }) {
+    return this.tasks.run(() => hearEvents(this.services, params, requestId));
   },
   set_host_enabled({ enabled }, { requestId }) {
     const { driver, tracker } = this.services;

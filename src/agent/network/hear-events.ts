@@ -1,16 +1,23 @@
 import type { AgentMethods } from "../../conductor/methods/agent.js";
 import type { ParamsOf } from "../../conductor/methods/method.js";
+import type { PowerUpdate } from "../operations/contract.js";
 import type { AgentServices } from "../services.js";
 
 /**
- * Hands events to who waits for them. A network that has changed otherwise is connected as it is now; nobody waits for that, so
- * that an error is logged.
+ * Delivers events to the operations that wait for them. A changed network is connected again, and a power-update changes the
+ * instance's state; no operation waits for these two, so errors are logged.
  */
 export async function hearEvents(
-  { ports, driver, conductor, host, logger }: AgentServices,
+  services: AgentServices,
   { instanceUuid, events }: ParamsOf<AgentMethods, "external_instance_event">,
+  requestId: string,
 ): Promise<null> {
+  const { ports, driver, conductor, host, logger } = services;
   for (const event of events) {
+    if (event.name === "power-update") {
+      await applyPowerUpdate(services, { instanceUuid, requestId, target: event.tag });
+      continue;
+    }
     const taken = ports.events.deliver(instanceUuid, event);
     logger.debug(`${event.name} ${taken ? "is what somebody waits for" : "came"}`, {
       instance: instanceUuid,
@@ -34,4 +41,13 @@ export async function hearEvents(
     logger.error("the changed network of an instance could not be connected", { instance: instanceUuid, err });
   }
   return null;
+}
+
+async function applyPowerUpdate({ driver, operations, logger }: AgentServices, update: PowerUpdate): Promise<void> {
+  const { instanceUuid, requestId, target } = update;
+  try {
+    await driver.onBehalf(instanceUuid, requestId, () => operations.updatePower(update));
+  } catch (err) {
+    logger.error(`power-update ${target} failed`, { instance: instanceUuid, request_id: requestId, err });
+  }
 }

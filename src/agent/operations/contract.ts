@@ -132,6 +132,8 @@ export interface Operations {
   completePartialDeletion(instance: Instance): Promise<void>;
   /** Spec 4.10 `_sync_power_states` for one instance. */
   syncInstancePowerState(instance: Instance): Promise<void>;
+  /** Spec 6.6: an instance of this host follows its guest's power, which something outside Nova has changed. */
+  updatePower(update: PowerUpdate): Promise<void>;
   /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's that nobody works on any more. */
   recoverColdMoves(options: StuckMoveOptions): Promise<void>;
   /** Whether one of these has failed, so that nobody works on that move: it is tried again at the next call. */
@@ -153,6 +155,14 @@ export interface Operations {
   readonly interrupted: InterruptedRequests;
   /** Messages that are carried out now, or wait for their turn. */
   readonly active: number;
+}
+
+/** The external event `power-update`. */
+export interface PowerUpdate {
+  readonly instanceUuid: string;
+  readonly requestId: string;
+  /** The event's tag: `POWER_ON` or `POWER_OFF`. Any other is ignored. */
+  readonly target: string | null;
 }
 
 export interface StuckMoveOptions {

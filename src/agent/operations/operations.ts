@@ -17,6 +17,7 @@ import type {
   OperationName,
   OperationServices,
   Operations,
+  PowerUpdate,
   RequestOf,
   StepFaults,
   StuckMoveOptions,
@@ -31,6 +32,7 @@ import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import { recoverLiveMigrations } from "./live-migration/recover.js";
 import { IncomingMoves } from "./moves/incoming-moves.js";
 import { syncInstancePowerState } from "./power/power-sync.js";
+import { updatePower } from "./power/power-update.js";
 import { OPERATIONS, operationOf } from "./table.js";
 
 export function createOperations(context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations {
@@ -131,6 +133,16 @@ class InstanceOperations implements Operations {
 
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
     await this.#services.locks.run(uuid, () => syncInstancePowerState(this.#services, uuid));
+  }
+
+  async updatePower(update: PowerUpdate): Promise<void> {
+    const { instanceUuid, requestId } = update;
+    this.#active += 1;
+    try {
+      await this.#services.locks.run(instanceUuid, () => updatePower(forRequest(this.#services, requestId), update));
+    } finally {
+      this.#active -= 1;
+    }
   }
 
   get recoversAgain(): boolean {

@@ -116,7 +116,7 @@ export class ComputeServer {
   }
 
   async #carryOut(request: OsloRequest): Promise<unknown> {
-    const { host, handlers, records, result } = this.#options;
+    const { host, records } = this.#options;
     const { method, args, context } = request;
     if (request.namespace === "baseapi") {
       return baseApi(request);
@@ -129,17 +129,19 @@ export class ComputeServer {
     if (translate === undefined) {
       throw new UnsupportedRequest("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
     }
-    const inbound: Inbound<AgentMethod> | null = await translate(args, {
-      ...records,
-      host,
-      requestId: requestIdOf(context),
-    });
-    if (inbound === null) {
-      return null;
+    const inbound = await translate(args, { ...records, host, requestId: requestIdOf(context) });
+    let reply: unknown = null;
+    for (const each of inbound === null ? [] : [inbound].flat()) {
+      reply = await this.#handle(each, request);
     }
+    return reply;
+  }
+
+  async #handle(inbound: Inbound<AgentMethod>, request: OsloRequest): Promise<unknown> {
+    const { handlers, result } = this.#options;
     const handler: AnyHandler | undefined = handlers[inbound.method];
     if (handler === undefined) {
-      throw new UnsupportedRequest("NoSuchMethod", `${method} is not served now`);
+      throw new UnsupportedRequest("NoSuchMethod", `${request.method} is not served now`);
     }
     const value = await Reflect.apply(handler, handlers, [inbound.params, this.#contextOf(request)]);
     return result(inbound.method, value, request);

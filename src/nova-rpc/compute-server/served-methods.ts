@@ -23,11 +23,9 @@ export interface Inbound<M extends AgentMethod> {
   readonly params: ParamsOf<AgentMethods, M>;
 }
 
-/** Null: there is nothing to be done. */
-type Translate = (
-  args: Arguments,
-  tools: InboundTools,
-) => Inbound<AgentMethod> | null | Promise<Inbound<AgentMethod> | null>;
+/** One message of Nova's may be several of the agent's. Null: there is nothing to be done. */
+type Translated = Inbound<AgentMethod> | readonly Inbound<AgentMethod>[] | null;
+type Translate = (args: Arguments, tools: InboundTools) => Translated | Promise<Translated>;
 
 /** Methods that need more than each parameter read from the arguments, and those that the agent has under another name or not at all. */
 const OTHERWISE = {
@@ -86,6 +84,16 @@ const OTHERWISE = {
     }
     return inbound("live_migration_abort", await readParameters("live_migration_abort", args, tools, { migrationId }));
   },
+
+  // One message has events of several instances. Other events concern networks and volumes, which guests under a Nova do not have.
+  external_instance_event: ({ events }) =>
+    (Array.isArray(events) ? events : [])
+      .map((event) => objectOf(event, "InstanceExternalEvent")["nova_object.data"])
+      .filter(({ name }) => name === "power-update")
+      .map(({ instance_uuid: uuid, name, tag, status }) => {
+        const event = { name: String(name), tag: typeof tag === "string" ? tag : null, status: String(status) };
+        return inbound("external_instance_event", { instanceUuid: String(uuid), events: [event] });
+      }),
 
   // Casts: without a status that ends the request, the API would show the share as attaching or detaching for ever.
   allow_share: noShare,

@@ -33,7 +33,6 @@ export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = 
   inject_network_info: ignored,
   reset_network: ignored,
   trigger_crash_dump: ignored,
-  external_instance_event: ignored,
   change_instance_metadata: ignored,
   refresh_instance_security_rules: ignored,
 };

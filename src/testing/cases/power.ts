@@ -97,6 +97,10 @@ export const POWER_CASES: readonly ContractCase[] = [
       await mustBe(on, instance, "running", "reboot", "that was missing, with HARD");
     },
   },
+  ...changes("powerUpdateEvent", (host, instance) => host.powerUpdateEvent(instance, "POWER_OFF"), "shutdown", {
+    change: off,
+    label: "a guest that is shut down",
+  }),
   ...changes("pause", (host, instance) => host.pause(instance), "paused"),
   ...changes("unpause", (host, instance) => host.unpause(instance), "running", {
     change: (host, instance) => host.pause(instance),

@@ -17,19 +17,21 @@ function withOldestCompute(version: number) {
   return (asked: AskedOfConductor): unknown => (asked.what === "Service.get_minimum_version" ? version : usual(asked));
 }
 
-/** Handlers that record the methods they are called with. */
+/** Handlers that record the methods and parameters they are called with. */
 function recording(methods: readonly string[] = Object.keys(AGENT_METHODS)) {
   const called: string[] = [];
+  const asked: unknown[] = [];
   const handlers = Object.fromEntries(
     methods.map((method) => [
       method,
-      async () => {
+      async (params: unknown) => {
         called.push(method);
+        asked.push(params);
         return null;
       },
     ]),
   ) as Partial<AgentHandlers>;
-  return { called, handlers };
+  return { called, asked, handlers };
 }
 
 function readers(broker: MemoryBroker): readonly string[] {
@@ -59,7 +61,7 @@ describe("the topics of compute RPC", () => {
     expect(readers(broker)).toEqual([]);
   });
 
-  it("carry the same methods, also an external event, of which nothing is done", async () => {
+  it("carry the same methods", async () => {
     const { session, runtime, broker } = await open(usual, NEWEST);
     const { called, handlers } = recording();
     await session.serve(handlers);
@@ -67,14 +69,34 @@ describe("the topics of compute RPC", () => {
     await send({ ...SHARED_STORAGE, topic: "compute-alt" });
     await send({ ...STOP, topic: "compute-alt" });
     await send({ ...STOP, uniqueId: "another" });
-    const event = { instance_uuid: UUID, name: "power-update", tag: "POWER_OFF", status: "completed" };
-    const events = [novaObject("InstanceExternalEvent", "1.5", event, [])];
-    const args = { instances: [INSTANCE], events };
-    await send({ method: "external_instance_event", args, topic: "compute-alt" });
-    await runtime.runUntil(() => answers.length === 4);
+    await runtime.runUntil(() => answers.length === 3);
     expect(called.toSorted()).toEqual(["check_instance_shared_storage", "stop_instance", "stop_instance"]);
     expect(answers.filter(({ failure }) => failure !== null)).toEqual([]);
   });
+
+  it.each(["compute", "compute-alt"])(
+    "carry external events: each power-update of %s reaches the agent, and no event of a network or volume",
+    async (topic) => {
+      const { session, runtime, broker } = await open(usual, NEWEST);
+      const { asked, handlers } = recording(["external_instance_event"]);
+      await session.serve(handlers);
+      const { send, answers } = await caller(broker);
+      const other = "22222222-2222-4222-8222-222222222222";
+      const events = [
+        { instance_uuid: UUID, name: "network-changed", tag: null, status: "completed" },
+        { instance_uuid: UUID, name: "power-update", tag: "POWER_OFF", status: "completed" },
+        { instance_uuid: UUID, name: "volume-extended", tag: other, status: "completed" },
+        { instance_uuid: other, name: "power-update", tag: "POWER_ON", status: "completed" },
+      ].map((event) => novaObject("InstanceExternalEvent", "1.5", event, []));
+      await send({ method: "external_instance_event", args: { instances: [INSTANCE], events }, topic });
+      await runtime.runUntil(() => answers.length === 1);
+      expect(answers).toMatchObject([{ result: null, failure: null }]);
+      expect(asked).toEqual([
+        { instanceUuid: UUID, events: [{ name: "power-update", tag: "POWER_OFF", status: "completed" }] },
+        { instanceUuid: other, events: [{ name: "power-update", tag: "POWER_ON", status: "completed" }] },
+      ]);
+    },
+  );
 
   it.each([
     [FLAMINGO, FLAMINGO, "compute.other"],

@@ -5,6 +5,7 @@ import type { ComputeDeps } from "../api/deps.js";
 import { denied } from "../api/policy.js";
 import { UUID_TEXT } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
+import { recordAction } from "../servers/actions/server-action.js";
 
 interface EventBody {
   readonly server_uuid: string;
@@ -38,6 +39,12 @@ const EVENTS = schemas<{ readonly events: readonly EventBody[] }>(
   [93, events("volume-extended", "power-update", "accelerator-request-bound", "volume-reimaged")],
 );
 
+/** The action that Nova records for a power-update, by the event's tag. */
+const POWER_ACTIONS: ReadonlyMap<string, string> = new Map([
+  ["POWER_ON", "start"],
+  ["POWER_OFF", "stop"],
+]);
+
 /** What other services say of servers; each server's host is told (spec 8.6). */
 export const EXTERNAL_EVENT_ROUTES: readonly ComputeRoute[] = [
   { method: "POST", path: "/os-server-external-events", answer: create },
@@ -52,14 +59,26 @@ function create(deps: ComputeDeps, call: Call): Answer {
   return { status: answers.every(({ code }) => code === 200) ? 200 : 207, body: { events: answers } };
 }
 
-function answerTo({ store, bus }: ComputeDeps, call: Call, event: EventBody) {
-  const instance = store.instances.get(event.server_uuid.toLowerCase());
+function answerTo(deps: ComputeDeps, call: Call, event: EventBody) {
+  const instance = deps.store.instances.get(event.server_uuid.toLowerCase());
   const code = codeOf(event, instance);
-  const { name, tag = null, status = "completed" } = event;
   if (code === 200 && instance) {
-    tellOfInstance({ store, bus }, instance, [{ name, tag, status }], call.requestId);
+    accept(deps, call, instance, event);
   }
   return { ...event, code, status: code === 200 ? "completed" : "failed" };
+}
+
+/** A power-update with another tag is dropped, as by Nova, which accepts it all the same. */
+function accept(deps: ComputeDeps, call: Call, instance: Instance, event: EventBody): void {
+  const { name, tag = null, status = "completed" } = event;
+  if (name === "power-update") {
+    const action = POWER_ACTIONS.get(tag ?? "");
+    if (action === undefined) {
+      return;
+    }
+    recordAction(deps, call, instance, action);
+  }
+  tellOfInstance(deps, instance, [{ name, tag, status }], call.requestId);
 }
 
 function codeOf({ name, tag }: EventBody, instance: Instance | null): number {

@@ -33,6 +33,7 @@ export function recordingOperations(context: AgentContext, calls: string[], give
     },
     completePartialDeletion: given.completePartialDeletion ?? (({ uuid }) => note("complete-deletion", uuid)),
     syncInstancePowerState: given.syncInstancePowerState ?? (({ uuid }) => note("sync", uuid)),
+    updatePower: ({ target, instanceUuid }) => note(`power-update ${target}`, instanceUuid),
     recoverColdMoves: async () => {},
     recoversAgain: false,
     exclusively: (_uuid, work) => work(),
