@@ -218,6 +218,8 @@ export const POWER_FLAWS: Flaws = {
     },
   }),
   "reboot-hard-absent": (right) => ({ reboot: (instance: Instance) => right.reboot(instance, "SOFT") }),
+  "power-update-event-state": (right) => ({ powerUpdateEvent: (instance: Instance) => right.powerOn(instance) }),
+  "power-update-event-absent": () => ({ powerUpdateEvent: nothing }),
   "rescue-state": (right) => ({ rescue: (instance: Instance) => right.powerOff(instance) }),
   "rescue-absent": (right) => ({ rescue: swallowing(right.rescue) }),
   "unrescue-state": (right) => ({ unrescue: (instance: Instance) => right.powerOff(instance) }),
