@@ -120,7 +120,7 @@ export default defineConfig({
       overNova("2026.2", OVER_ALTERNATE_TOPIC),
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "long", testTimeout: 120_000, light: false }),
-      project({ name: "window", testTimeout: 120_000, light: false }),
+      project({ name: "dashboard", testTimeout: 120_000, light: false }),
       project({ name: "docs", testTimeout: 120_000, light: false }),
       peers(),
       realNova(),

@@ -33,7 +33,7 @@ import { Disks } from "./disks.js";
 import { GuestLock } from "./guest-lock.js";
 import { powerStateOf } from "./guest-state.js";
 import { Guests, type HypervisorParts } from "./guests.js";
-import { availableResource, hostFacts, versionNumber } from "./host-facts.js";
+import { availableResource, hostFacts, versionNumber } from "./host-attributes.js";
 import { nameOfHypervisor } from "./identity.js";
 import { kvmWorks } from "./kvm.js";
 import { Layout, UUID } from "./layout.js";

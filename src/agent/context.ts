@@ -1,7 +1,7 @@
-import type { HostSession } from "../conductor/port.js";
+import type { HostSession } from "../conductor-client/port.js";
 import type { NovaConfig } from "../config/nova-config.js";
 import type { QuirkName } from "../config/quirks.js";
-import type { ReportClient } from "../placement/report-client.js";
+import type { ReportClient } from "../placement-client/report-client.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverHost } from "../virt/driver-host.js";

@@ -1,8 +1,8 @@
 import { readDetails } from "./apply/provider-parts.js";
+import { type Finding, keyOf } from "./checks/finding.js";
+import { Facts } from "./checks/inputs.js";
+import { type JudgeOptions, judge } from "./checks/run-checks.js";
 import type { Cloud } from "./cloud/open-cloud.js";
-import { Facts } from "./judge/facts.js";
-import { type Finding, keyOf } from "./judge/finding.js";
-import { type JudgeOptions, judge } from "./judge/judge.js";
 import type { ProviderDetails } from "./plan/edit-providers.js";
 import { makePlan, type PlannedAudit } from "./plan/make-plan.js";
 import { type ReadOptions, readSnapshot } from "./read/read-snapshot.js";

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { compile } from "./compile.js";
-import { bundleWindow } from "./window.js";
+import { bundleDashboard } from "./dashboard.js";
 
 const PROGRAMS = ["compute-agent", "compute-cluster"];
 /** What tests import: the same parts in their own process. */
@@ -40,7 +40,7 @@ function inAscii(code) {
 const bundle = await rolldown({
   input: {
     ...Object.fromEntries(PROGRAMS.map((name) => [name, `dist/src/cli/${name}.js`])),
-    cluster: "dist/src/cloud/index.js",
+    cluster: "dist/src/cluster/index.js",
   },
   platform: "node",
   // A binary for the platform comes with it.
@@ -88,4 +88,4 @@ if (!existsSync(compiled)) {
   );
 }
 
-await bundleWindow(join(LIB, "window"));
+await bundleDashboard(join(LIB, "dashboard"));

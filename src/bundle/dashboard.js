@@ -1,10 +1,10 @@
-// Puts the pages of the window into three files that need nothing else: they work without any network.
+// Puts the pages of the dashboard into three files that need nothing else: they work without any network.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 
-const PAGES = "src/window/pages";
+const PAGES = "src/dashboard/pages";
 /** What a browser may have to load, compressed. */
 const MOST_BYTES = 100_000;
 
@@ -33,7 +33,7 @@ function style() {
     .replace(/\n+/g, "\n");
 }
 
-export async function bundleWindow(folder) {
+export async function bundleDashboard(folder) {
   const files = {
     "index.html": readFileSync(`${PAGES}/index.html`, "utf8"),
     "icon.svg": readFileSync(`${PAGES}/icon.svg`, "utf8"),
@@ -43,7 +43,7 @@ export async function bundleWindow(folder) {
   const bytes = Object.values(files).reduce((sum, text) => sum + gzipSync(text).length, 0);
   if (bytes > MOST_BYTES) {
     throw new Error(
-      `the window has ${bytes} bytes, compressed, of at most ${MOST_BYTES}: take something out of ${PAGES}`,
+      `the dashboard has ${bytes} bytes, compressed, of at most ${MOST_BYTES}: take something out of ${PAGES}`,
     );
   }
   mkdirSync(folder, { recursive: true });

@@ -1,8 +1,8 @@
 import { AGENT_FAULTS } from "../cli/agent/agent-faults.js";
-import { IRONIC_FAULTS } from "../cluster/ironic/fault-points.js";
-import type { StateDir } from "../cluster/local/state-dir.js";
+import { IRONIC_FAULTS } from "../control-plane/bare-metal/fault-points.js";
+import type { StateDir } from "../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../faults/fault-file.js";
-import { type FaultTable, formatKnob, parseKnob, unknownPoint } from "../faults/fault-knobs.js";
+import { type FaultTable, formatKnob, parseKnob, unknownPoint } from "../faults/fault-rules.js";
 import { nodeTimers } from "../runtime/node/node-timers.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Faults } from "./cluster.js";

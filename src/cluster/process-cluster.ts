@@ -6,11 +6,11 @@ import { saveRunning } from "../cli/cluster/snapshot/live-snapshot.js";
 import { restoreRunning } from "../cli/cluster/snapshot/restore-running.js";
 import { noHeartbeatText, untilReadyBySession } from "../cli/cluster/until-ready.js";
 import { quietLogger } from "../cli/ui/quiet-logger.js";
-import { clientEnvironment, type StateDir } from "../cluster/local/state-dir.js";
-import { Snapshots } from "../cluster/snapshot/snapshots.js";
-import type { AgentState } from "../conductor/methods/hosts.js";
-import type { HostAction } from "../conductor/methods/session.js";
-import type { HostSession } from "../conductor/port.js";
+import type { AgentState } from "../conductor-client/methods/hosts.js";
+import type { HostAction } from "../conductor-client/methods/session.js";
+import type { HostSession } from "../conductor-client/port.js";
+import { clientEnvironment, type StateDir } from "../control-plane/local/state-dir.js";
+import { Snapshots } from "../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../records/host-range.js";
 import { nodeProgram } from "../runtime/node/node-programs.js";
 import { createNodeRuntime } from "../runtime/node/node-runtime.js";
@@ -27,8 +27,8 @@ import type {
   StartClusterOptions,
 } from "./cluster.js";
 import { clusterFaults } from "./faults.js";
-import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "./looks.js";
 import { writeNovaConf } from "./nova-conf.js";
+import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "./views.js";
 
 /** Where the bundle has the program, beside the library. */
 const PROGRAM = fileURLToPath(new URL("../compute-cluster.js", import.meta.url));

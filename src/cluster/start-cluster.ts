@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { stateDir } from "../cluster/local/state-dir.js";
+import { stateDir } from "../control-plane/local/state-dir.js";
 import { NodeFiles } from "../runtime/node/node-files.js";
 import { nodeRandom } from "../runtime/node/node-random.js";
 import { temporaryPath } from "../runtime/node/temporary-folder.js";

@@ -1,12 +1,12 @@
 import { FaultFile } from "../faults/fault-file.js";
 import type { Files } from "../runtime/files.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { IRONIC_FAULTS } from "./bare-metal/fault-points.js";
+import { createIronic } from "./bare-metal/ironic.js";
 import { ensureBaremetalFlavor } from "./default-flavors.js";
 import { readPasswords } from "./identity/clouds-yaml.js";
 import type { Identity } from "./identity/identity.js";
 import { REGION } from "./identity/store/bootstrap.js";
-import { IRONIC_FAULTS } from "./ironic/fault-points.js";
-import { createIronic } from "./ironic/ironic.js";
 import type { StateDir } from "./local/state-dir.js";
 import type { Store } from "./store/store.js";
 

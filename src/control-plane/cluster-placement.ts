@@ -1,5 +1,5 @@
-import { CachedAccess } from "../placement/access/cached-access.js";
-import type { PlacementAccess } from "../placement/access/placement-access.js";
+import { CachedAccess } from "../placement-client/access/cached-access.js";
+import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import type { HttpClient } from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceHandler } from "../runtime/service.js";
@@ -8,7 +8,7 @@ import type { sharedServiceToken } from "./identity/shared-service-token.js";
 import { inProcessHttp } from "./in-process-http.js";
 import { createPlacement, type PlacementRecords } from "./placement/service.js";
 import type { Store } from "./store/store.js";
-import { Turns } from "./turns.js";
+import { Turns } from "./time-slices.js";
 
 /** The Placement of a cluster: the access of conductor and scheduler, and the access that agents get. */
 export interface ClusterPlacement {

@@ -1,6 +1,6 @@
 import type { HttpClient } from "../runtime/http.js";
 import { joined, type ServiceHandler } from "../runtime/service.js";
-import type { Turns } from "./turns.js";
+import type { Turns } from "./time-slices.js";
 
 /**
  * An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its

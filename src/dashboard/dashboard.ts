@@ -1,25 +1,25 @@
 import { basename } from "node:path";
-import { equalInConstantTime } from "../cluster/constant-time.js";
-import type { Inside } from "../cluster/extension.js";
+import { equalInConstantTime } from "../control-plane/constant-time.js";
+import type { Inside } from "../control-plane/extension.js";
 import type { Digests } from "../runtime/digests.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
-import { emptyAnswer, guarded, jsonAnswer, refusal } from "./answers.js";
-import { type Deed, doDeed } from "./deeds/deed.js";
-import { serverLife } from "./life/server-life.js";
+import { type Deed, doDeed } from "./actions/action.js";
+import { serverLife } from "./lifecycle/server-life.js";
 import { PageFiles } from "./page-files.js";
 import { RequestRing } from "./requests/request-ring.js";
+import { emptyAnswer, guarded, jsonAnswer, refusal } from "./responses.js";
 import type { HostFolders } from "./rows/guests.js";
-import type { ReadShelves } from "./rows/shelves.js";
+import type { ReadShelves } from "./rows/saved-items.js";
 import { cookieIn, setCookie } from "./session/cookie.js";
-import { foreignFetch, foreignRequest } from "./session/doors.js";
 import { Login } from "./session/login.js";
+import { foreignFetch, foreignRequest } from "./session/routes.js";
 import { type Session, Sessions } from "./session/sessions.js";
 import { Viewers } from "./viewers.js";
 import { Watch } from "./watch.js";
 import { SESSION_HEADER } from "./wire/stream.js";
 
-export interface WindowOptions {
+export interface DashboardOptions {
   readonly runtime: Runtime;
   readonly digests: Digests;
   /** Where the build has put the page. */
@@ -41,7 +41,7 @@ export interface WindowOptions {
 }
 
 /** The page of a cluster, beside the control plane that it shows. */
-export interface Window {
+export interface Dashboard {
   /** The page itself, for a browser that asks for the root. */
   page(request: ServiceRequest): Promise<ServiceResponse>;
   /** What is below `/window`. */
@@ -56,7 +56,7 @@ export interface Window {
 const LINGERED = 30_000;
 
 /** Serves the page, and what it shows, to browsers of this machine; wire/ says what is where. */
-export function openWindow(inside: Inside, options: WindowOptions): Window {
+export function openDashboard(inside: Inside, options: DashboardOptions): Dashboard {
   const { runtime, deeds } = options;
   const { clock, random, files } = runtime;
   const sessions = new Sessions(clock, random);

@@ -1,32 +1,32 @@
-import type { Extension } from "../cluster/extension.js";
+import type { Extension } from "../control-plane/extension.js";
 import { madeOnce } from "../runtime/made-once.js";
 import type { ServiceRequest } from "../runtime/service.js";
-import type { Window } from "./window.js";
+import type { Dashboard } from "./dashboard.js";
 
-/** Loads the window when it is asked for the first time: until then a control plane pays nothing for it. */
-export class LazyWindow implements Extension {
-  readonly #get: () => Promise<Window>;
-  #window: Window | undefined;
+/** Loads the dashboard when it is asked for the first time: until then a control plane pays nothing for it. */
+export class LazyDashboard implements Extension {
+  readonly #get: () => Promise<Dashboard>;
+  #dashboard: Dashboard | undefined;
 
-  constructor(load: () => Promise<Window>) {
+  constructor(load: () => Promise<Dashboard>) {
     this.#get = madeOnce(async () => {
-      this.#window = await load();
-      return this.#window;
+      this.#dashboard = await load();
+      return this.#dashboard;
     });
   }
 
   readonly services = { "/window": async (request: ServiceRequest) => (await this.#get()).serve(request) };
 
   readonly root = (request: ServiceRequest) =>
-    wantsPage(request) ? this.#get().then((window) => window.page(request)) : undefined;
+    wantsPage(request) ? this.#get().then((dashboard) => dashboard.page(request)) : undefined;
 
   /** Something was done to a host that no record tells of. */
   look(host: string): void {
-    this.#window?.look(host);
+    this.#dashboard?.look(host);
   }
 
   close(): void {
-    this.#window?.close();
+    this.#dashboard?.close();
   }
 }
 

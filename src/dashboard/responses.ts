@@ -1,5 +1,5 @@
 import type { ServiceResponse } from "../runtime/service.js";
-import { DOOR_HEADERS } from "./session/doors.js";
+import { DOOR_HEADERS } from "./session/routes.js";
 
 /** Nothing of the window is kept by browsers or proxies, but for the files of the page, which are checked each time. */
 const HEADERS = { ...DOOR_HEADERS, "cache-control": "no-store" };

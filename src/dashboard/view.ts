@@ -1,7 +1,7 @@
-import type { Inside } from "../cluster/extension.js";
+import type { Inside } from "../control-plane/extension.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { SeenStates } from "./life/seen-states.js";
-import { latestAction } from "./life/server-life.js";
+import { SeenStates } from "./lifecycle/observed-states.js";
+import { latestAction } from "./lifecycle/server-life.js";
 import { Consumers } from "./rows/consumers.js";
 import { Findings } from "./rows/findings.js";
 import { Flavors } from "./rows/flavors.js";
@@ -9,9 +9,9 @@ import { Guests, type HostFolders } from "./rows/guests.js";
 import { Hosts } from "./rows/hosts.js";
 import { Moves } from "./rows/moves.js";
 import { Providers } from "./rows/providers.js";
+import { type ReadShelves, SHELVES, Shelves } from "./rows/saved-items.js";
 import { serverRow } from "./rows/server-row.js";
-import { type ReadShelves, SHELVES, Shelves } from "./rows/shelves.js";
-import type { Kind, Rows, WindowRow } from "./wire/stream.js";
+import type { DashboardRow, Kind, Rows } from "./wire/stream.js";
 
 /** Milliseconds that an agent may take to say what it has. */
 const PATIENCE = 5_000;
@@ -89,7 +89,7 @@ export class Shown {
   }
 
   /** Every row there is, read as they are asked for. */
-  *rows(): Generator<WindowRow> {
+  *rows(): Generator<DashboardRow> {
     const { store, placement } = this.#deps.inside;
     for (const [key, value] of this.flavors.all()) {
       yield { kind: "flavor", key, value };
@@ -134,7 +134,7 @@ export class Shown {
     }
     for (const kind of SHELVES) {
       for (const [key, value] of this.shelves.all[kind]) {
-        yield { kind, key, value } as WindowRow;
+        yield { kind, key, value } as DashboardRow;
       }
     }
     for (const [key, value] of this.#findings.all) {
@@ -142,10 +142,10 @@ export class Shown {
     }
   }
 
-  *#row(kind: Kind, key: string): Generator<WindowRow> {
+  *#row(kind: Kind, key: string): Generator<DashboardRow> {
     const value = this.read(kind, key);
     if (value !== undefined) {
-      yield { kind, key, value } as WindowRow;
+      yield { kind, key, value } as DashboardRow;
     }
   }
 

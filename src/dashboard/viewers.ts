@@ -1,11 +1,11 @@
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
 import type { CancelTimer } from "../runtime/timers.js";
-import { guarded, refusal } from "./answers.js";
 import { eventStream } from "./feed/event-stream.js";
 import type { Feed } from "./feed/feed.js";
+import { guarded, refusal } from "./responses.js";
 import type { Session } from "./session/sessions.js";
-import type { WindowHello, WindowRow } from "./wire/stream.js";
+import type { DashboardHello, DashboardRow } from "./wire/stream.js";
 
 const MOST_VIEWERS = 20;
 
@@ -13,7 +13,7 @@ const MOST_VIEWERS = 20;
 interface Followed {
   readonly feed: Feed;
   /** Every row there is, read as they are asked for. */
-  readonly rows: () => Iterable<WindowRow>;
+  readonly rows: () => Iterable<DashboardRow>;
   readonly begin: () => void;
   readonly end: () => void;
   /** Milliseconds for which it is followed still after the last browser has gone: it may come back. */
@@ -37,7 +37,7 @@ export class Viewers {
   stream(
     request: ServiceRequest,
     session: Session,
-    hello: Omit<WindowHello, "reset" | "at" | "secret">,
+    hello: Omit<DashboardHello, "reset" | "at" | "secret">,
   ): ServiceResponse {
     if (this.#count >= MOST_VIEWERS) {
       return refusal(503, `${this.#count} pages look at this cluster already; close one of them`);

@@ -1,9 +1,9 @@
-import type { Inside } from "../cluster/extension.js";
-import type { TouchedRecords } from "../cluster/placement/store/changed-rows.js";
-import type { StoreChange } from "../cluster/store/changes.js";
+import type { Inside } from "../control-plane/extension.js";
+import type { TouchedRecords } from "../control-plane/placement/store/changed-rows.js";
+import type { StoreChange } from "../control-plane/store/changes.js";
 import type { CancelTimer } from "../runtime/timers.js";
 import { Feed } from "./feed/feed.js";
-import { Shown, type ShownDeps } from "./shown.js";
+import { Shown, type ShownDeps } from "./view.js";
 
 /** Milliseconds between two looks at which hosts time alone has taken down. */
 const TURNS = 1_000;

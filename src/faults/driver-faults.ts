@@ -1,7 +1,7 @@
 import type { DriverCallOptions } from "../virt/driver-call.js";
 import { DRIVER_ERRORS } from "../virt/driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "../virt/driver-methods.js";
-import type { FaultPoint } from "./fault-knobs.js";
+import type { FaultPoint } from "./fault-rules.js";
 import { type ChangingFaults, FaultInjected } from "./faults.js";
 
 /** `driver.spawn` and so on; `fail` comes before the driver is called, `lose-answer` after it has done its work. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Runtime } from "../runtime/runtime.js";
-import { type FaultKnob, type FaultTable, formatKnob, InvalidFault, parseKnob } from "./fault-knobs.js";
+import { type FaultKnob, type FaultTable, formatKnob, InvalidFault, parseKnob } from "./fault-rules.js";
 import { FaultSet, type SetFault } from "./fault-set.js";
 
 /** Knobs, as `compute-cluster fault` writes them; the agent only reads the file. */

@@ -7,7 +7,7 @@ import {
 } from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Sockets } from "../runtime/socket.js";
-import type { FaultPoint } from "./fault-knobs.js";
+import type { FaultPoint } from "./fault-rules.js";
 import type { ChangingFaults, FaultAction } from "./faults.js";
 
 /** A service whose requests can be made to fail; its name begins its points. */

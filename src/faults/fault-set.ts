@@ -1,6 +1,6 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Timers } from "../runtime/timers.js";
-import type { FaultKnob } from "./fault-knobs.js";
+import type { FaultKnob } from "./fault-rules.js";
 import { type ChangingFaults, type FaultAction, FaultInjected } from "./faults.js";
 
 /** A knob that is set. */

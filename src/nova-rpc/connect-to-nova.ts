@@ -1,5 +1,5 @@
-import { type MessageObserver, NO_OBSERVER } from "../conductor/message-observer.js";
-import type { ConductorConnection, ConnectionState, MortalSession } from "../conductor/port.js";
+import { type MessageObserver, NO_OBSERVER } from "../conductor-client/message-observer.js";
+import type { ConductorConnection, ConnectionState, MortalSession } from "../conductor-client/port.js";
 import type { BrokerOptions, MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { KnownRows } from "./conductor-calls/known-rows.js";

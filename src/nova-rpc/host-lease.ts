@@ -1,4 +1,4 @@
-import { HostLeaseHeld } from "../conductor/errors.js";
+import { HostLeaseHeld } from "../conductor-client/errors.js";
 import { type Consumer, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hostQueue } from "./transport/compute-topics.js";

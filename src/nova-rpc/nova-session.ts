@@ -1,9 +1,9 @@
-import { HostLeaseHeld } from "../conductor/errors.js";
-import type { MessageObserver } from "../conductor/message-observer.js";
-import type { AgentMethod, AgentMethods } from "../conductor/methods/agent.js";
-import type { ConductorMethod, ConductorMethods } from "../conductor/methods/conductor.js";
-import type { ParamsOf, ResultOf } from "../conductor/methods/method.js";
-import type { AgentHandlers, CallOptions, MortalSession } from "../conductor/port.js";
+import { HostLeaseHeld } from "../conductor-client/errors.js";
+import type { MessageObserver } from "../conductor-client/message-observer.js";
+import type { AgentMethod, AgentMethods } from "../conductor-client/methods/agent.js";
+import type { ConductorMethod, ConductorMethods } from "../conductor-client/methods/conductor.js";
+import type { ParamsOf, ResultOf } from "../conductor-client/methods/method.js";
+import type { AgentHandlers, CallOptions, MortalSession } from "../conductor-client/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
 import { Life } from "../runtime/life.js";
 import { type Consumer, type ConsumerEvents, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";

@@ -1,4 +1,4 @@
-import type { Refuse } from "./refusal.js";
+import type { Refuse } from "./rejection.js";
 import type { ServiceHandler, ServiceRequest } from "./service.js";
 import type { Socket } from "./socket.js";
 

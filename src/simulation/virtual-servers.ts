@@ -1,7 +1,7 @@
 import type { HttpRequest } from "../runtime/http.js";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../runtime/listen-defaults.js";
 import { Mounts } from "../runtime/mounts.js";
-import { plainRefusal, type Refuse } from "../runtime/refusal.js";
+import { plainRefusal, type Refuse } from "../runtime/rejection.js";
 import type { Listener, ListenLimits, ListenOptions, Servers, SocketAcceptor } from "../runtime/server.js";
 import { BYTES, joined, type ServiceResponse } from "../runtime/service.js";
 import { type Bytes, bytesOf, textIn } from "../runtime/transfers.js";

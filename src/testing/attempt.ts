@@ -1,9 +1,9 @@
 import type { DriverDefinition } from "../virt/index.js";
 import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
-import { DriverLab, type LabWatch } from "./driver-lab.js";
-import type { WorkSubject } from "./half-done.js";
-import type { LabMemory } from "./lab-servers.js";
+import { DriverLab, type LabWatch } from "./driver-harness.js";
+import type { LabMemory } from "./harness-servers.js";
 import type { DriverCheckOptions } from "./options.js";
+import type { WorkSubject } from "./partly-done.js";
 import type { CaseResult } from "./report.js";
 import { inRealWorld, inWorld } from "./world.js";
 

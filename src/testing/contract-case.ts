@@ -1,7 +1,7 @@
 import type { Capabilities } from "../virt/capabilities.js";
 import type { DriverMethod } from "../virt/driver-methods.js";
-import type { DriverLab } from "./driver-lab.js";
-import type { KilledWork } from "./half-done.js";
+import type { DriverLab } from "./driver-harness.js";
+import type { KilledWork } from "./partly-done.js";
 
 /** One rule of the contract, with what shows whether a driver keeps it. */
 export interface ContractCase {

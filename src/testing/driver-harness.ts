@@ -16,9 +16,9 @@ import {
   type WithoutBytes,
 } from "../virt/index.js";
 import { Blame } from "./blame.js";
-import { LabImages } from "./lab-images.js";
-import { type HostName, type LabMemory, LabServers } from "./lab-servers.js";
-import { Leavings } from "./leavings.js";
+import { LabImages } from "./harness-images.js";
+import { type HostName, type LabMemory, LabServers } from "./harness-servers.js";
+import { Leavings } from "./leftovers.js";
 import { DEVICES, flavorOf, frozen, INVENTORY, imageOf } from "./objects.js";
 import type { CanaryGuest, CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";

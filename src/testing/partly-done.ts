@@ -1,6 +1,6 @@
 import type { DriverMethod } from "../virt/driver-methods.js";
 import type { Instance } from "../virt/index.js";
-import type { CheckedHost, DriverLab } from "./driver-lab.js";
+import type { CheckedHost, DriverLab } from "./driver-harness.js";
 
 /** The server that the work is about; on its new host too, if it moves. JSON. */
 export interface WorkSubject {

@@ -1,6 +1,6 @@
 import type { Instance } from "../virt/index.js";
 import { ContractViolation } from "./contract-case.js";
-import type { CheckedHost, DriverLab } from "./driver-lab.js";
+import type { CheckedHost, DriverLab } from "./driver-harness.js";
 import type { CanaryPlace } from "./options.js";
 
 export type Keeper = "disk" | "memory";

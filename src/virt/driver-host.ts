@@ -1,3 +1,4 @@
+import { lendingImages } from "./borrowed-images.js";
 import { type Capabilities, completeCapabilities } from "./capabilities.js";
 import type { HostDoors } from "./context.js";
 import type { DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
@@ -7,7 +8,6 @@ import { asDriverError, nostateWithoutGuest } from "./driver-error.js";
 import { DriverInvoker } from "./driver-invoker.js";
 import type { DriverMethod } from "./driver-methods.js";
 import { DriverMoves } from "./driver-moves.js";
-import { lendingImages } from "./lent-images.js";
 import type { LifecycleEvents, LifecycleListener } from "./lifecycle-events.js";
 import type { ProviderTree } from "./provider-tree.js";
 import type {

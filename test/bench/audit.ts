@@ -1,5 +1,5 @@
 /**
- * `npm run bench:audit`: `compute-cluster audit` of a cloud of 1,000 hosts and 10,000 servers, healthy and with orphaned
+ * `npm run bench audit`: `compute-cluster audit` of a cloud of 1,000 hosts and 10,000 servers, healthy and with orphaned
  * consumers. The control plane and the audit are processes of their own; the seconds are the audit's, its start included.
  */
 import { mkdtemp, rm } from "node:fs/promises";

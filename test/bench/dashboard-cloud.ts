@@ -6,9 +6,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { domainToXml } from "../../drivers/fake-libvirt/domain-xml.js";
 import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
-import { stateDir } from "../../src/cluster/local/state-dir.js";
-import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
-import type { ConductorConnection } from "../../src/conductor/port.js";
+import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
+import type { ConductorConnection } from "../../src/conductor-client/port.js";
+import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { fillCloud, hostName, type Size, serverId } from "../fixtures/large-cloud.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
@@ -18,7 +18,7 @@ import { usageOf } from "./processes.js";
 const LOOP_WATCH = join(PACKAGE_ROOT, "test/bench/loop-watch.cjs");
 
 /** A control plane of many hosts and servers as a process of its own, with the window's real server part; each host has its hypervisor's folder. */
-export class WindowCloud {
+export class DashboardCluster {
   readonly #size: Size;
   readonly #stateDir: string;
   readonly #controlPlane: Program;
@@ -39,7 +39,7 @@ export class WindowCloud {
     this.#connection = connection;
   }
 
-  static async start(size: Size): Promise<WindowCloud> {
+  static async start(size: Size): Promise<DashboardCluster> {
     const folder = await mkdtemp(join(tmpdir(), "bench-window-"));
     await fillCloud(stateDir(folder, "/").database, size);
     fillHypervisors(folder, size);
@@ -51,7 +51,7 @@ export class WindowCloud {
     const joinToken = (await readFile(join(folder, "join-token"), "utf8")).trim();
     const connection = connectToConductor({ url, joinToken, runtime });
     await connection.connected();
-    return new WindowCloud(size, folder, controlPlane, LocalCloud.over(folder, url), connection);
+    return new DashboardCluster(size, folder, controlPlane, LocalCloud.over(folder, url), connection);
   }
 
   /** A link that opens the window, once. */

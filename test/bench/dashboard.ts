@@ -1,5 +1,5 @@
 /**
- * `npm run bench:window`: what a page of 5,000 hosts and 20,000 servers costs the browser, and the control plane that it shows. The
+ * `npm run bench dashboard`: what a page of 5,000 hosts and 20,000 servers costs the browser, and the control plane that it shows. The
  * control plane is a process of its own over a store of that size, with a hypervisor's folder for each host. Records change 200 times a
  * second, as agents change them. Printed: when the first hosts are drawn and when all is known, how long after the Compute API was
  * asked for a change it is drawn, which share of a core scripts and drawing take, for how long the control plane's loop is held at a
@@ -9,8 +9,8 @@ import { setTimeout as pause, setInterval as ticks } from "node:timers/promises"
 import { parseArgs } from "node:util";
 import type { CDPSession, Page } from "playwright-core";
 import { renderTable } from "../../src/cli/ui/table.js";
-import { openBrowser, SIZES } from "../window/support/browser.js";
-import { WindowCloud } from "./window-cloud.js";
+import { openBrowser, SIZES } from "../dashboard/support/browser.js";
+import { DashboardCluster } from "./dashboard-cloud.js";
 
 const { values } = parseArgs({
   options: {
@@ -60,7 +60,7 @@ async function heapMiB(session: CDPSession): Promise<number> {
 }
 
 /** Milliseconds from asking for a change of a host that is on the screen until it is drawn. */
-async function delays(page: Page, cloud: WindowCloud): Promise<readonly number[]> {
+async function delays(page: Page, cloud: DashboardCluster): Promise<readonly number[]> {
   await page.evaluate(WATCH_CHANGES);
   const sent = new Map<string, number>();
   const disable = await cloud.disablingFirst();
@@ -76,7 +76,7 @@ async function delays(page: Page, cloud: WindowCloud): Promise<readonly number[]
   return [...sent].map(([reason, at]) => (seen[reason] ?? 0) - at).toSorted((a, b) => a - b);
 }
 
-async function changes(cloud: WindowCloud): Promise<number> {
+async function changes(cloud: DashboardCluster): Promise<number> {
   let index = 0;
   const began = performance.now();
   for await (const _ of ticks(PORTION)) {
@@ -90,7 +90,7 @@ async function changes(cloud: WindowCloud): Promise<number> {
   return 0;
 }
 
-const cloud = await WindowCloud.start({ hosts, servers });
+const cloud = await DashboardCluster.start({ hosts, servers });
 const browser = await openBrowser();
 try {
   const page = await browser.newPage({ viewport: SIZES.wide });

@@ -1,4 +1,4 @@
-import type { Door, DoorRequest, DoorsWorld } from "./doors-world.js";
+import type { Door, DoorRequest, DoorsWorld } from "./endpoint-world.js";
 
 export interface DoorCase {
   readonly door: Door;

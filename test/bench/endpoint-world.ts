@@ -1,7 +1,7 @@
 import { parse } from "yaml";
-import { stateDir } from "../../src/cluster/local/state-dir.js";
-import type { Store } from "../../src/cluster/store/store.js";
-import { PROTOCOL_VERSION } from "../../src/conductor/wire/frames.js";
+import { PROTOCOL_VERSION } from "../../src/conductor-client/wire/frames.js";
+import { stateDir } from "../../src/control-plane/local/state-dir.js";
+import type { Store } from "../../src/control-plane/store/store.js";
 import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { ListenOptions } from "../../src/runtime/server.js";

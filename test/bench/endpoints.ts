@@ -1,5 +1,5 @@
 /**
- * `npm run bench:doors`: how long one request, the worst that the limits let in, holds everybody else up, door by door. The
+ * `npm run bench endpoints`: how long one request, the worst that the limits let in, holds everybody else up, door by door. The
  * control plane's own handlers run in this process over a file, with 1,000 nodes of bare metal, 500 hosts and 2,000 servers; sockets
  * are left out. What is measured is the longest time between two turns of the event loop, the best of three runs.
  */
@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 import { renderTable } from "../../src/cli/ui/table.js";
-import { type DoorCase, doorCases } from "./doors-cases.js";
-import { type DoorsWorld, openDoors } from "./doors-world.js";
+import { type DoorCase, doorCases } from "./endpoint-cases.js";
+import { type DoorsWorld, openDoors } from "./endpoint-world.js";
 
 /** Milliseconds that nobody may have to wait for another's request. */
 const AIM = 100;

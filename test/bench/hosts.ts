@@ -1,9 +1,9 @@
 /**
- * `npm run bench:hosts`: what many hosts cost: their start, memory, processor time when nothing happens, boots, their kill and
+ * `npm run bench hosts`: what many hosts cost: their start, memory, processor time when nothing happens, boots, their kill and
  * start, moves over 100 of them, and what the hosts of a pool notice of one that misbehaves. The control plane is a process of its
  * own; the pool of all hosts is in this one, on the default fake-libvirt driver without delays.
  *
- *     npm run bench:hosts -- --hosts 10000 --json
+ *     npm run bench hosts -- --hosts 10000 --json
  *
  * Hosts and moves make files: on an ext4 from which many were removed in the last minutes each costs twenty times as much, and moves
  * half as much again. `TMPDIR=/dev/shm` shows what the programs alone cost.

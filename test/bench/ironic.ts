@@ -1,12 +1,12 @@
 /**
- * `npm run bench:ironic`: one agent with the ironic driver on the real Ironic and the real Placement: its first pass, and
+ * `npm run bench ironic`: one agent with the ironic driver on the real Ironic and the real Placement: its first pass, and
  * passes in which nothing changed. Ratios are to what was measured in the same run: the bare listing of the nodes, and the
  * three bare writes that a provider costs. Beside it what Debian's nova took. `--nodes 1000,5000` chooses the sizes;
  * `--with-nova` runs nova's own code over the same Ironic where `../shared/peers/ironic` has it, which takes many minutes.
  */
 import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
-import { openStore } from "../../src/cluster/store/open-store.js";
+import { openStore } from "../../src/control-plane/store/open-store.js";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import { TrackerWorld } from "../fixtures/tracker-world.js";
 import { BenchHypervisor } from "./ironic-hypervisor.js";

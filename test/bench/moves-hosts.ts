@@ -1,16 +1,16 @@
-import { DriverStrays } from "../../src/cli/agent/driver-strays.js";
 import { HostLife } from "../../src/cli/agent/host-life.js";
 import { Hosts } from "../../src/cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../src/cli/agent/load-config.js";
 import { openMetrics } from "../../src/cli/agent/metrics.js";
+import { DriverStrays } from "../../src/cli/agent/unhandled-driver-errors.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
-import { conductorUrl } from "../../src/cluster/local/state-dir.js";
-import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
-import type { HostAction } from "../../src/conductor/methods/session.js";
-import type { ConductorConnection } from "../../src/conductor/port.js";
+import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
+import type { HostAction } from "../../src/conductor-client/methods/session.js";
+import type { ConductorConnection } from "../../src/conductor-client/port.js";
+import { conductorUrl } from "../../src/control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
-import { countedDoors, type DoorCounts } from "./counted-doors.js";
+import { countedDoors, type DoorCounts } from "./counted-deps.js";
 
 /** Room for all servers of the benchmark on any one host, and no limit on what runs at a time. */
 const OPTIONS = [

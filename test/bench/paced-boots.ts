@@ -1,5 +1,5 @@
 /**
- * A thread of `npm run bench:hosts` that boots servers at a pace, and times how long each waits for its answer: beside the loop of the
+ * A thread of `npm run bench hosts` that boots servers at a pace, and times how long each waits for its answer: beside the loop of the
  * hosts' agents, whose work would count as the control plane's.
  */
 import { performance } from "node:perf_hooks";

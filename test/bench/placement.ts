@@ -1,5 +1,5 @@
 /**
- * `npm run bench:placement [-- --quick] [-- --no-real]`: the embedded Placement beside Debian's real one (two workers, on
+ * `npm run bench placement [-- --quick] [-- --no-real]`: the embedded Placement beside Debian's real one (two workers, on
  * MariaDB, else SQLite) and beside a bare node:http server that answers bodies of the same size, all in one run, with the
  * same client. Then the figures without sockets: candidates over 10,000 providers, cold start, memory.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:reads`: whether an agent is slower while clients read. A control plane over a file with 1,000 servers on 100 hosts, one
+ * `npm run bench reads`: whether an agent is slower while clients read. A control plane over a file with 1,000 servers on 100 hosts, one
  * agent, which stops and starts a server of its own: without reads, with 1,000 mixed reads a second of another control plane that has
  * the same servers, and with those of its own, in turns. What an operation takes is what its events say: from the moment at which the
  * agent begins to the one at which the outcome is stored. Reads of the other control plane take the same processor from the machine:
@@ -9,7 +9,7 @@
  */
 import { parseArgs } from "node:util";
 import { renderTable } from "../../src/cli/ui/table.js";
-import { stateDir } from "../../src/cluster/local/state-dir.js";
+import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import { fillCloud } from "../fixtures/large-cloud.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";

@@ -1,5 +1,5 @@
 /**
- * `npm run soak:real-nova`: a hundred hosts of one process under a real Nova, whose servers are booted, moved, stopped and
+ * `npm run bench real-nova-soak`: a hundred hosts of one process under a real Nova, whose servers are booted, moved, stopped and
  * deleted at random while RabbitMQ is killed and started again twice. At the end nothing may be left of any server: not in the
  * API, not in Placement, not on a hypervisor, and `nova-manage placement audit` and our own audit find nothing; and no service of
  * Nova's has raised what it would not raise above real nova-computes.

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:real-nova`: our agents and real nova-computes (nova's fake driver), one after the other under one real Nova: how
+ * `npm run bench real-nova`: our agents and real nova-computes (nova's fake driver), one after the other under one real Nova: how
  * long they take to start, their memory, how long fifty servers take over three hosts, and what they ask of the conductor.
  * All of it is measured in the same run; what counts is the ratio. Needs what `test/peers/real-nova` needs. By default 20 hosts and
  * 50 servers, for which the aims beside the figures are; fewer of everything: `--runs 1 --hosts 4 --servers 12

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: how long an agent takes to "service up, inventory in Placement", its memory, and how long
+ * `npm run bench start`: how long an agent takes to "service up, inventory in Placement", its memory, and how long
  * `compute-cluster up --hosts 3` takes. Real processes; each figure is the median of the runs, with the range beside it.
  * Beside them: what a real nova-compute with its fake driver took on a machine of this size (2 cores).
  */

@@ -1,12 +1,12 @@
 /**
- * `npm run bench:tracker`: one pass of an agent over many nodes: the first, an unchanged one, and one with one node
+ * `npm run bench tracker`: one pass of an agent over many nodes: the first, an unchanged one, and one with one node
  * changed. Seconds, requests to Placement, memory. The embedded Placement is called in the same process without sockets,
  * so its own work is in the seconds. Then the same for up to 1,000 nodes with the real Placement: that of `--placement URL`, else
  * Debian's, where it is installed.
  * Beside it: what nova-compute of master takes for an unchanged pass over 1,000 nodes on a machine of this size (2 cores).
  */
 import { performance } from "node:perf_hooks";
-import { openStore } from "../../src/cluster/store/open-store.js";
+import { openStore } from "../../src/control-plane/store/open-store.js";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";

@@ -1,4 +1,4 @@
-import { formatKnob } from "../../src/faults/fault-knobs.js";
+import { formatKnob } from "../../src/faults/fault-rules.js";
 import type { Dice } from "./dice.js";
 import { drawFault, holdAnyStep, partition } from "./faults.js";
 import type { Host } from "./host.js";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { Journal, Outcome } from "./journal.js";
-import { type Asked, askedOf } from "./oracle/asked.js";
+import { type Asked, askedOf } from "./oracle/requests.js";
 
 /** A parsed body that may be walked into. */
 export interface Json {

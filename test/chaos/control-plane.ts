@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { StateDir } from "../../src/cluster/local/state-dir.js";
+import type { StateDir } from "../../src/control-plane/local/state-dir.js";
 import { Program } from "../process/support/program.js";
 import type { Journal } from "./journal.js";
 import { LogReader } from "./log-reader.js";

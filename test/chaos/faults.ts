@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { type FaultKnob, parseKnob } from "../../src/faults/fault-knobs.js";
+import { type FaultKnob, parseKnob } from "../../src/faults/fault-rules.js";
 import type { Dice } from "./dice.js";
 import type { FaultMood } from "./options.js";
 

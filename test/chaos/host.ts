@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import type { StateDir } from "../../src/cluster/local/state-dir.js";
+import type { StateDir } from "../../src/control-plane/local/state-dir.js";
 import { clearFaults, readFaults, setFaults } from "../../src/faults/fault-file.js";
-import type { FaultKnob } from "../../src/faults/fault-knobs.js";
+import type { FaultKnob } from "../../src/faults/fault-rules.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { AgentProcess } from "./agent-process.js";
 import type { Journal } from "./journal.js";

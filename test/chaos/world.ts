@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
-import { type StateDir, stateDir } from "../../src/cluster/local/state-dir.js";
+import { type StateDir, stateDir } from "../../src/control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { Client, type CloudName } from "./client.js";
@@ -12,7 +12,7 @@ import type { Dice } from "./dice.js";
 import { Host } from "./host.js";
 import { Journal } from "./journal.js";
 import type { ChaosOptions } from "./options.js";
-import type { Asked } from "./oracle/asked.js";
+import type { Asked } from "./oracle/requests.js";
 import type { Violation } from "./violation.js";
 
 /** A control plane and agents as real processes, over a state directory of its own. */

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "./support/accessible.js";
-import type { FakeWindow } from "./support/fake-window.js";
+import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hostName, serverUuid } from "./support/generated-cluster.js";
 import { smallCluster } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
@@ -22,7 +22,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
 
 describe("the window without a mouse", () => {
   const visits = new Visits();
-  let fake: FakeWindow;
+  let fake: FakeDashboardServer;
   let page: Page;
   beforeAll(async () => {
     fake = await smallCluster();

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { WindowRow } from "../../src/window/wire/stream.js";
-import type { FakeWindow } from "./support/fake-window.js";
+import type { DashboardRow } from "../../src/dashboard/wire/stream.js";
+import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hostName, hostRow, serverRow, serverUuid } from "./support/generated-cluster.js";
 import { smallCluster, smallRows } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
 describe("the window, live", () => {
-  let fake: FakeWindow;
+  let fake: FakeDashboardServer;
   // Hooks run backwards: pages are closed before their server is.
   afterEach(() => fake.stop());
   const visits = new Visits();
@@ -28,7 +28,7 @@ describe("the window, live", () => {
   });
 
   it("says when it is away and how old its data is, comes back by itself, and forgets what is gone by then", async () => {
-    let rows: readonly WindowRow[] = [...smallRows()];
+    let rows: readonly DashboardRow[] = [...smallRows()];
     fake = await smallCluster({ rows: () => rows });
     const port = Number(new URL(fake.url).port);
     const page = await visits.page({ allowed: /ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)/ });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WindowRow } from "../../src/window/wire/stream.js";
-import type { FakeWindow } from "./support/fake-window.js";
+import type { DashboardRow } from "../../src/dashboard/wire/stream.js";
+import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hostName, lifeOf, serverRow, serverUuid } from "./support/generated-cluster.js";
 import { requestRow, smallCluster, smallRows } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
@@ -8,7 +8,7 @@ import { Visits } from "./support/visits.js";
 const EVIL = `<img src=x onerror="window.hurt = 1"><script>window.hurt = 1</script>`;
 const evilServer = { ...serverRow(12, 3), name: EVIL, fault: EVIL, flavor: EVIL };
 
-function* evilRows(): Generator<WindowRow> {
+function* evilRows(): Generator<DashboardRow> {
   for (const row of smallRows()) {
     yield row.kind === "host" ? { ...row, value: { ...row.value, reason: EVIL, aggregates: [EVIL] } } : row;
   }
@@ -21,7 +21,7 @@ function* evilRows(): Generator<WindowRow> {
 
 describe("a script in names and texts", () => {
   const visits = new Visits();
-  let fake: FakeWindow;
+  let fake: FakeDashboardServer;
   beforeAll(async () => {
     fake = await smallCluster({
       rows: evilRows,

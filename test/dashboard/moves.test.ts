@@ -39,7 +39,7 @@ describe("a move on the page", () => {
         .last()
         .waitFor();
       await page.getByRole("list", { name: "devstack2 server holds", exact: true }).waitFor();
-      await (release === "queens" ? person.picture("two-halves") : person.keep("two-halves"));
+      await (release === "queens" ? person.picture("unconfirmed-resize") : person.keep("two-halves"));
 
       await page.getByRole("link", { name: "Confirm", exact: true }).click();
       expect(await person.send("Confirm")).toContain("Done");

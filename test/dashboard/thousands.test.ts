@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { overhang } from "./support/browser.js";
-import type { FakeWindow } from "./support/fake-window.js";
+import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hostName, rowsOf } from "./support/generated-cluster.js";
 import { smallCluster } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
 describe("the window on five thousand hosts", () => {
   const visits = new Visits();
-  let fake: FakeWindow;
+  let fake: FakeDashboardServer;
   beforeAll(async () => {
     fake = await smallCluster({ rows: () => rowsOf({ hosts: 5_000, servers: 20_000 }, Date.now()) });
   });

@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WindowRow } from "../../src/window/wire/stream.js";
+import type { DashboardRow } from "../../src/dashboard/wire/stream.js";
 import { violations } from "./support/accessible.js";
 import { overhang, SIZES, screenshot } from "./support/browser.js";
-import type { FakeWindow } from "./support/fake-window.js";
+import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hello, hostName, lifeOf, serverRow, serverUuid } from "./support/generated-cluster.js";
 import { requests, smallCluster, smallRows, VIEWS } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
@@ -14,9 +14,9 @@ const LOOKS = Object.entries(SIZES).flatMap(([name, size]) =>
 const LONG_HOST = "production-compute-rack-0017-chassis-3-blade-12.east-2.internal.example.org";
 const longServer = { ...serverRow(12, 3), host: LONG_HOST, name: `the-database-of-the-${"x".repeat(200)}` };
 
-function* longRows(): Generator<WindowRow> {
+function* longRows(): Generator<DashboardRow> {
   for (const row of smallRows()) {
-    yield JSON.parse(JSON.stringify(row).replaceAll(hostName(3), LONG_HOST)) as WindowRow;
+    yield JSON.parse(JSON.stringify(row).replaceAll(hostName(3), LONG_HOST)) as DashboardRow;
   }
   yield { kind: "server", key: longServer.uuid, value: longServer };
 }
@@ -32,7 +32,7 @@ const HUGE = { width: 2560, height: 1440 };
 
 describe("the views of the window", () => {
   const visits = new Visits();
-  let fake: FakeWindow;
+  let fake: FakeDashboardServer;
   beforeAll(async () => {
     fake = await smallCluster();
   });

@@ -1,6 +1,6 @@
 // A control plane of a store and a conductor only: `node conductor-host.mjs <file> <port> <join token>` prints its port.
-import { ConductorServer } from "../../dist/src/cluster/conductor/conductor-server.js";
-import { openStore } from "../../dist/src/cluster/store/open-store.js";
+import { ConductorServer } from "../../dist/src/control-plane/conductor/conductor-server.js";
+import { openStore } from "../../dist/src/control-plane/store/open-store.js";
 import { createNodeLogger } from "../../dist/src/runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../dist/src/runtime/node/node-runtime.js";
 

@@ -45,7 +45,7 @@ describe("the packed package", () => {
       "LICENSE",
       "README.md",
       "config",
-      "dist/src/cloud",
+      "dist/src/cluster",
       "dist/src/config",
       "dist/src/records",
       "dist/src/runtime",

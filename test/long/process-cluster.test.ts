@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type * as Published from "../../src/cloud/index.js";
+import type * as Published from "../../src/cluster/index.js";
 
 /** As it is published: it starts the programs beside it. */
 const LIBRARY = new URL("../../dist/bin/cluster.mjs", import.meta.url).href;

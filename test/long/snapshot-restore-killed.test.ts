@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startCluster } from "../../src/cloud/index.js";
+import { startCluster } from "../../src/cluster/index.js";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const PRELOAD = join(ROOT, "test/fixtures/kill-at-step.cjs");

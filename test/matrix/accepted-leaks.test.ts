@@ -3,7 +3,7 @@ import { NEW, OLD, VM } from "../fixtures/cold-moves.js";
 import { CONFLICT } from "../fixtures/fault-matrix/faults.js";
 import { FLOWS } from "../fixtures/fault-matrix/flows.js";
 import { CONTROL_PLANE } from "../fixtures/fault-matrix/matrix-control-plane.js";
-import { type Host, MatrixLab } from "../fixtures/fault-matrix/matrix-lab.js";
+import { type Host, MatrixLab } from "../fixtures/fault-matrix/matrix-harness.js";
 import { nodes } from "../fixtures/fault-matrix/server.js";
 
 /** Table 9.3: exactly that leak from upstream's agents, and none from repairing ones. */

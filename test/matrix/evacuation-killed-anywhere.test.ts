@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { MigrationStatus } from "../../src/records/index.js";
 import { type EvacuatedOptions, evacuated, statusOf, VM } from "../unit/agent/support/evacuated.js";
+import { Lab } from "../unit/agent/support/harness.js";
 import { KillPoint } from "../unit/agent/support/kill-points.js";
-import { Lab } from "../unit/agent/support/lab.js";
 import { AMOUNTS, addInstance, placed, uuidOf } from "../unit/agent/support/records.js";
 
 /** Kills devstack1 at every step of its start in turn, starts it again, and looks at the end. */

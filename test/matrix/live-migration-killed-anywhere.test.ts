@@ -10,8 +10,8 @@ import {
   stayed,
   VM,
 } from "../fixtures/live-migrations.js";
+import { Lab } from "../unit/agent/support/harness.js";
 import { KillPoint } from "../unit/agent/support/kill-points.js";
-import { Lab } from "../unit/agent/support/lab.js";
 
 const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
 const FINAL = ["completed", "failed", "cancelled", "error"];

@@ -4,7 +4,7 @@ const HALF_A_PLACE = "host and node are null together: the state of record refus
 const NULL_HOST = "nothing is known of a host that is null: to ask about it is as not to ask";
 const UNDEFINED = "what is undefined is read as what is absent";
 
-const TASKS = "src/cluster/conductor/tasks";
+const TASKS = "src/control-plane/conductor/tasks";
 
 /** Mutants of the control plane and of the audit. */
 export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
@@ -27,37 +27,37 @@ export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
     reason: "only decides whether it is logged",
   })),
   {
-    path: "src/cluster/conductor/task-runner.ts",
+    path: "src/control-plane/conductor/task-runner.ts",
     operator: "statement",
     change: "drop finished = true;",
     reason: "a task that is removed twice is removed",
   },
   {
-    path: "src/cluster/conductor/methods/operator-methods.ts",
+    path: "src/control-plane/conductor/methods/operator-methods.ts",
     operator: "condition",
     change: "node.serviceId === null → false",
     reason: "no service has a null id",
   },
   {
-    path: "src/cluster/conductor/methods/session-methods.ts",
+    path: "src/control-plane/conductor/methods/session-methods.ts",
     operator: "condition",
     change: "loser → true",
     reason: "nobody who is undefined serves a host that somebody serves",
   },
-  ...["src/audit/judge/unfinished-migration.ts", "src/audit/judge/whereabouts.ts"].map((path) => ({
+  ...["src/audit/checks/unfinished-migration.ts", "src/audit/checks/whereabouts.ts"].map((path) => ({
     path,
     operator: "condition",
     change: "owedBy → true",
     reason: UNDEFINED,
   })),
   {
-    path: "src/cluster/scheduler/scheduler.ts",
+    path: "src/control-plane/scheduler/scheduler.ts",
     operator: "condition",
     change: "inTree === undefined → false",
     reason: UNDEFINED,
   },
   {
-    path: "src/cluster/conductor/service-delete.ts",
+    path: "src/control-plane/conductor/service-delete.ts",
     operator: "string",
     change: '"" → "mutant"',
     reason: "an evacuation that is done names its source node; the other is the end of a sentence",

@@ -8,10 +8,10 @@ export const FOLDERS = [
   "src/agent/evacuation",
   "src/agent/tracker",
   "src/agent/operations",
-  "src/placement",
-  "src/cluster/scheduler",
-  "src/cluster/conductor",
-  "src/audit/judge",
+  "src/placement-client",
+  "src/control-plane/scheduler",
+  "src/control-plane/conductor",
+  "src/audit/checks",
 ] as const;
 
 /** What its tests are: those that run in this process, the fast ones first. */

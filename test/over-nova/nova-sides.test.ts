@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dieBetween, type Half } from "../fixtures/fault-matrix/nova-halves.js";
+import { dieBetween, type Half } from "../fixtures/fault-matrix/nova-sides.js";
 
 const isSet = (value: unknown): boolean => value !== null;
 

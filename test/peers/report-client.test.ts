@@ -4,10 +4,10 @@ import {
   PlacementPciException,
   ResourceProviderCreationFailed,
   ResourceProviderUpdateConflict,
-} from "../../src/placement/errors.js";
-import type { PlacementRequestEvent } from "../../src/placement/placement-http.js";
-import type { ReportClient } from "../../src/placement/report-client.js";
-import { editedAllocations, reshapeAllocations } from "../../src/placement/reshape.js";
+} from "../../src/placement-client/errors.js";
+import type { PlacementRequestEvent } from "../../src/placement-client/placement-http.js";
+import type { ReportClient } from "../../src/placement-client/report-client.js";
+import { editedAllocations, reshapeAllocations } from "../../src/placement-client/reshape.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { reportClientOf } from "../fixtures/world/report-client.js";
 import { placementOfTests } from "./placement/placement-of-tests.js";

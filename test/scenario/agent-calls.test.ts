@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { MessagingTimeout } from "../../src/conductor/errors.js";
-import type { AgentHandlers, RequestContext } from "../../src/conductor/port.js";
+import { MessagingTimeout } from "../../src/conductor-client/errors.js";
+import type { AgentHandlers, RequestContext } from "../../src/conductor-client/port.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { type AgentInWorld, startInProcessConductor } from "../fixtures/in-process-conductor.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseLost } from "../../src/agent/life/host-lease.js";
-import { MessagingTimeout } from "../../src/conductor/errors.js";
+import { HostLeaseLost } from "../../src/agent/lifecycle/host-lease.js";
+import { MessagingTimeout } from "../../src/conductor-client/errors.js";
 import { publicMessageOf } from "../../src/runtime/public-error.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";

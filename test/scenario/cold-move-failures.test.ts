@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { MessagingTimeout } from "../../src/conductor/errors.js";
+import { MessagingTimeout } from "../../src/conductor-client/errors.js";
 import { ComputeResourcesUnavailable, InstanceFaultRollback } from "../../src/virt/errors.js";
 import {
   BIGGER,
@@ -18,7 +18,7 @@ import {
   VM,
 } from "../fixtures/cold-moves.js";
 import type { ConfigChanges } from "../fixtures/world/nova-config.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { FLAVOR } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 

@@ -14,7 +14,7 @@ import {
   statusOf,
   VM,
 } from "../fixtures/cold-moves.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { AMOUNTS, addInstance, FLAVOR } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type ColdMove, castPrep, heldBy, NEW, OLD, prepareMove, statusOf, VM } from "../fixtures/cold-moves.js";
 import { castLive, chosen, LiveHypervisors, statusOf as liveStatusOf } from "../fixtures/live-migrations.js";
-import type { Lab, Run } from "../unit/agent/support/lab.js";
+import type { Lab, Run } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 interface Moving {

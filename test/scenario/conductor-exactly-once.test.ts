@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { AgentHandlers } from "../../src/conductor/port.js";
+import type { AgentHandlers } from "../../src/conductor-client/port.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { type AgentInWorld, startInProcessConductor } from "../fixtures/in-process-conductor.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseHeld } from "../../src/conductor/errors.js";
+import { HostLeaseHeld } from "../../src/conductor-client/errors.js";
 import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";

@@ -6,12 +6,12 @@ import {
   MessagingTimeout,
   ServiceNotFound,
   UnexpectedTaskState,
-} from "../../src/conductor/errors.js";
-import type { AgentHandlers, ConnectionState } from "../../src/conductor/port.js";
+} from "../../src/conductor-client/errors.js";
+import type { AgentHandlers, ConnectionState } from "../../src/conductor-client/port.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
-import { addInstance, addNode, addService } from "../unit/cluster/store/support.js";
+import { addInstance, addNode, addService } from "../unit/control-plane/store/support.js";
 
 const SERVICE = { binary: "nova-compute", topic: "compute", version: 73, enableNewServices: true };
 const INSTANCE = "00000000-0000-4000-8000-000000000001";

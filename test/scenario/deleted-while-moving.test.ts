@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { castPrep, heldBy, prepareMove, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 /** As an API does it, or an agent, while the conductor and the scheduler are at work on a move of it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RequestOf } from "../../src/agent/operations/contract.js";
-import { MessagingTimeout } from "../../src/conductor/errors.js";
+import { MessagingTimeout } from "../../src/conductor-client/errors.js";
 import { flavorResources, type Instance, markInterruptedRebuild } from "../../src/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtures/invariants-tracker.js";

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import type { HostSession } from "../../src/conductor/port.js";
+import type { HostSession } from "../../src/conductor-client/port.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { type InProcessConductor, startInProcessConductor } from "../fixtures/in-process-conductor.js";

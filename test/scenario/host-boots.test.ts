@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { MessagingTimeout } from "../../src/conductor/errors.js";
-import type { ControlledHost, HostAction } from "../../src/conductor/methods/session.js";
+import { MessagingTimeout } from "../../src/conductor-client/errors.js";
+import type { ControlledHost, HostAction } from "../../src/conductor-client/methods/session.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
 

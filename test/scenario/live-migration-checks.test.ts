@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { MigrationPreCheckError } from "../../src/virt/errors.js";
 import { placeVm, startHosts } from "../fixtures/cold-moves.js";
 import { LiveHypervisors, REQUEST, VM } from "../fixtures/live-migrations.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 function check(lab: Lab, blockMigration: boolean | null = null) {

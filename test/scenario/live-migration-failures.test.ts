@@ -14,7 +14,7 @@ import {
   stayed,
   VM,
 } from "../fixtures/live-migrations.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { AMOUNTS } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";

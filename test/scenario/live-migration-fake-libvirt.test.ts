@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { arrived, castAbort, heldBy, type LiveMove, reached, stayed, VM } from "../fixtures/live-migrations.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { boot, guestsOf, libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 

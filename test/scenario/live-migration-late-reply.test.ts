@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { InstanceInvalidState, MigrationPreCheckError } from "../../src/cluster/conductor/tasks/live-errors.js";
-import { NoValidHost } from "../../src/cluster/scheduler/errors.js";
+import { InstanceInvalidState, MigrationPreCheckError } from "../../src/control-plane/conductor/tasks/live-errors.js";
+import { NoValidHost } from "../../src/control-plane/scheduler/errors.js";
 import { POWER_STATES } from "../../src/records/index.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
-import { ApiWorld } from "../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../unit/control-plane/compute/api-world.js";
 
 describe("in a cluster", () => {
   let cloud: VirtualCloud;

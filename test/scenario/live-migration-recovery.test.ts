@@ -13,7 +13,7 @@ import {
   stayed,
   VM,
 } from "../fixtures/live-migrations.js";
-import type { Lab, Run } from "../unit/agent/support/lab.js";
+import type { Lab, Run } from "../unit/agent/support/harness.js";
 import { AMOUNTS } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { driver as fakeLibvirt } from "../../drivers/fake-libvirt/index.js";
-import type { ControlPlane } from "../../src/cluster/control-plane.js";
-import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
+import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
+import type { ControlPlane } from "../../src/control-plane/control-plane.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/virtual-world.js";
 import type { DriverContext, DriverDefinition, VirtDriver } from "../../src/virt/index.js";
 import { DIRECTORY, openControlPlane } from "../fixtures/world/control-plane.js";

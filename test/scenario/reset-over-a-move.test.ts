@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { castPrep, castRevert, prepareMove, resized, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 /** As `os-resetState` does, while the driver is at work. */

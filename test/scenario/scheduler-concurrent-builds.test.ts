@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConductorBench } from "../unit/cluster/conductor/tasks/bench.js";
+import { ConductorBench } from "../unit/control-plane/conductor/tasks/bench.js";
 
 describe("many builds at a time", () => {
   it("V17 as many as fit are built, each on one host; the others end in cell0 and hold nothing", async () => {

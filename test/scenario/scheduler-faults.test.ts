@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ConductorBench } from "../unit/cluster/conductor/tasks/bench.js";
-import { type Fault, refusal } from "../unit/placement/bench.js";
+import type { ConductorBench } from "../unit/control-plane/conductor/tasks/bench.js";
+import { type Fault, refusal } from "../unit/placement-client/bench.js";
 import { OPERATIONS, prepared } from "./scheduler-operations.js";
 
 const RACE = refusal(409, "placement.concurrent_update", "Another thread concurrently updated the data");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ConductorBench } from "../unit/cluster/conductor/tasks/bench.js";
+import { ConductorBench } from "../unit/control-plane/conductor/tasks/bench.js";
 
 const ON = new Set(["SameHostFilter", "DifferentHostFilter"] as const);
 

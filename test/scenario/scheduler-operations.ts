@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { Task } from "../../src/cluster/store/task.js";
+import type { Task } from "../../src/control-plane/store/task.js";
 import type { Selection } from "../../src/records/index.js";
-import { ConductorBench, NEED } from "../unit/cluster/conductor/tasks/bench.js";
+import { ConductorBench, NEED } from "../unit/control-plane/conductor/tasks/bench.js";
 
 /** What the conductor is in the middle of; returns what must be so after it was killed and started again. */
 export type Operation = (bench: ConductorBench) => Promise<{

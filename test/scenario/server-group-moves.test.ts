@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { castPrep, heldBy, OLD, prepareMove, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { addInstance, placed, uuidOf } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";

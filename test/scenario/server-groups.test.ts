@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { ServerGroupPolicy } from "../../src/records/index.js";
 import { MULTIPLIERS } from "../fixtures/scheduler-rules.js";
-import { ConductorBench, NEED as NEED_OF_ONE } from "../unit/cluster/conductor/tasks/bench.js";
+import { ConductorBench, NEED as NEED_OF_ONE } from "../unit/control-plane/conductor/tasks/bench.js";
 
 let bench: ConductorBench;
 let group: number;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { isAtRest, FLAVOR_AMOUNTS as NEED, OrphanLab } from "../fixtures/orphan-lab.js";
+import { isAtRest, FLAVOR_AMOUNTS as NEED, OrphanLab } from "../fixtures/orphan-harness.js";
 
 let lab: OrphanLab;
 afterEach(() => lab.cloud.close());

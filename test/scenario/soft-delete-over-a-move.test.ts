@@ -12,7 +12,7 @@ import {
   statusOf,
   VM,
 } from "../fixtures/cold-moves.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 /** A move from devstack1 that a soft delete overtakes while the guest is set aside. */

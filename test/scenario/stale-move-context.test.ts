@@ -12,7 +12,7 @@ import {
   VM,
 } from "../fixtures/cold-moves.js";
 import { LiveHypervisors, REQUEST } from "../fixtures/live-migrations.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Instance } from "../../src/records/index.js";
+import { Lab } from "../unit/agent/support/harness.js";
 import { KillPoint } from "../unit/agent/support/kill-points.js";
-import { Lab } from "../unit/agent/support/lab.js";
 import { boot, guestsOf, libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { AMOUNTS, addInstance, uuidOf } from "../unit/agent/support/records.js";
 

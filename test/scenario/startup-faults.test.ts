@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { evacuated, statusOf, VM } from "../unit/agent/support/evacuated.js";
-import { Lab } from "../unit/agent/support/lab.js";
+import { Lab } from "../unit/agent/support/harness.js";
 import { AMOUNTS } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { Lab } from "../unit/agent/support/harness.js";
 import { Hypervisor } from "../unit/agent/support/hypervisor.js";
-import { Lab } from "../unit/agent/support/lab.js";
 
 const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
 test("9.4 Placement answers no request of a start within its time: the host serves, and is right once it is quick again", async () => {

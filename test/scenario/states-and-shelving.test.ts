@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { OLD, placeVm, REQUEST, resized, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
 import type { ConfigChanges } from "../fixtures/world/nova-config.js";
-import type { HostOptions, Lab } from "../unit/agent/support/lab.js";
+import type { HostOptions, Lab } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { addInstance } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";

@@ -11,7 +11,7 @@ import {
   VM,
 } from "../fixtures/cold-moves.js";
 import { LiveHypervisors } from "../fixtures/live-migrations.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { addInstance } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";

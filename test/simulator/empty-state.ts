@@ -1,14 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseFile } from "../../src/cluster/database/database-file.js";
-import { IDENTITY_SCHEMA } from "../../src/cluster/identity/store/identity-schema.js";
-import { IMAGE_SCHEMA } from "../../src/cluster/image/image-tables.js";
-import { IRONIC_SCHEMA } from "../../src/cluster/ironic/ironic-schema.js";
-import { migrate } from "../../src/cluster/placement/store/migrations.js";
-import { applySchema } from "../../src/cluster/store/schema/apply-schema.js";
-import { STORE_SCHEMA } from "../../src/cluster/store/schema/index.js";
-import { Sql } from "../../src/cluster/store/sql.js";
+import { IRONIC_SCHEMA } from "../../src/control-plane/bare-metal/ironic-schema.js";
+import { DatabaseFile } from "../../src/control-plane/database/database-file.js";
+import { IDENTITY_SCHEMA } from "../../src/control-plane/identity/store/identity-schema.js";
+import { IMAGE_SCHEMA } from "../../src/control-plane/image/image-tables.js";
+import { migrate } from "../../src/control-plane/placement/store/migrations.js";
+import { applySchema } from "../../src/control-plane/store/schema/apply-schema.js";
+import { STORE_SCHEMA } from "../../src/control-plane/store/schema/index.js";
+import { Sql } from "../../src/control-plane/store/sql.js";
 
 /** By the component that makes them. */
 const TABLES = { conductor: STORE_SCHEMA, identity: IDENTITY_SCHEMA, image: IMAGE_SCHEMA, ironic: IRONIC_SCHEMA };

@@ -16,7 +16,11 @@ export const USAGE = `npm run simulate -- [--seed N] [--seeds COUNT] [--hours H]
   --replay FILE    one plan again, from the file that a failure wrote; its trace must be the same
   --shrink         takes away what a failure does not need, and writes what is left
   --out FOLDER     where failures are written; default: the system's folder for temporary files
-  --json           one object a seed, for scripts`;
+  --json           one object a seed, for scripts
+
+Subcommands, each with --help:
+  choose-corpus    chooses the seeds of --corpus anew
+  planted          plants known defects, and counts those that the simulator finds`;
 
 /** How each seed is simulated. */
 export interface SeedOptions {

@@ -3,10 +3,10 @@ import { audit } from "../../src/audit/audit.js";
 import { chooseCloud } from "../../src/audit/cloud/choose-cloud.js";
 import { type Cloud, openCloud } from "../../src/audit/cloud/open-cloud.js";
 import type { Plan } from "../../src/audit/plan/plan.js";
-import { healAllocations } from "../../src/cluster/manage/heal-allocations.js";
-import { runCommand } from "../../src/cluster/manage/run-command.js";
-import { createConductorAccess } from "../../src/placement/access/conductor-access.js";
-import { PlacementHttp } from "../../src/placement/placement-http.js";
+import { healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
+import { runCommand } from "../../src/control-plane/manage/run-command.js";
+import { createConductorAccess } from "../../src/placement-client/access/conductor-access.js";
+import { PlacementHttp } from "../../src/placement-client/placement-http.js";
 import type { Stage } from "./actors.js";
 
 /** `compute-cluster audit`, and sometimes `apply` of what it proposes, which may be taken back, and done again. */

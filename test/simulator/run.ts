@@ -80,4 +80,15 @@ async function replay(path: string, options: SimulateOptions): Promise<number> {
   return result.breaches.length === 0 ? 0 : 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+const SUBCOMMANDS = new Map([
+  ["choose-corpus", "./corpus/pick.js"],
+  ["planted", "./planted/run.js"],
+]);
+
+const subcommand = SUBCOMMANDS.get(process.argv[2] ?? "");
+if (subcommand === undefined) {
+  process.exitCode = await main(process.argv.slice(2));
+} else {
+  process.argv.splice(2, 1);
+  await import(subcommand);
+}

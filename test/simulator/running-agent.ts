@@ -1,4 +1,4 @@
-import type { Agent } from "../../src/agent/life/agent.js";
+import type { Agent } from "../../src/agent/lifecycle/agent.js";
 import type { FaultSet } from "../../src/faults/fault-set.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Store } from "../../src/cluster/store/store.js";
+import type { Store } from "../../src/control-plane/store/store.js";
 import { EMPTY_STATE } from "./empty-state.js";
 
 /**

@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { formatKnob, parseKnob } from "../../src/faults/fault-knobs.js";
+import { formatKnob, parseKnob } from "../../src/faults/fault-rules.js";
 import type { Stage } from "./actors.js";
 import { drawErrand, run } from "./tenant.js";
 

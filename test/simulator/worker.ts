@@ -1,5 +1,5 @@
 import type { SeedOptions } from "./options.js";
-import { closeRealDoors } from "./real-doors.js";
+import { closeRealDoors } from "./real-io.js";
 import { runSeed } from "./run-seed.js";
 
 const { now } = performance;

@@ -7,15 +7,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 /** What each room of the house may import from, besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/cli": [
-    "src/window",
+    "src/dashboard",
     "src/audit",
     "src/testing",
     "src/simulation",
-    "src/cluster",
+    "src/control-plane",
     "src/agent",
-    "src/placement",
+    "src/placement-client",
     "src/nova-rpc",
-    "src/conductor",
+    "src/conductor-client",
     "src/faults",
     "src/virt",
     "src/config",
@@ -23,34 +23,48 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/runtime",
     "drivers",
   ],
-  "src/cloud": [
+  "src/cluster": [
     "src/cli",
     "src/audit",
     "src/simulation",
-    "src/cluster",
-    "src/conductor",
+    "src/control-plane",
+    "src/conductor-client",
     "src/faults",
     "src/records",
     "src/runtime",
   ],
-  "src/cluster": [
-    "src/placement",
-    "src/conductor",
+  "src/control-plane": [
+    "src/placement-client",
+    "src/conductor-client",
     "src/faults",
     "src/virt",
     "src/config",
     "src/records",
     "src/runtime",
   ],
-  "src/window": ["src/cluster", "src/placement/access", "src/conductor", "src/records", "src/runtime"],
-  "src/audit": ["src/placement/access", "src/placement/json.ts", "src/records", "src/runtime"],
-  "src/agent": ["src/placement", "src/conductor", "src/faults", "src/virt", "src/config", "src/records", "src/runtime"],
-  "src/placement": ["src/conductor", "src/virt", "src/config", "src/records", "src/runtime"],
+  "src/dashboard": [
+    "src/control-plane",
+    "src/placement-client/access",
+    "src/conductor-client",
+    "src/records",
+    "src/runtime",
+  ],
+  "src/audit": ["src/placement-client/access", "src/placement-client/json.ts", "src/records", "src/runtime"],
+  "src/agent": [
+    "src/placement-client",
+    "src/conductor-client",
+    "src/faults",
+    "src/virt",
+    "src/config",
+    "src/records",
+    "src/runtime",
+  ],
+  "src/placement-client": ["src/conductor-client", "src/virt", "src/config", "src/records", "src/runtime"],
   "src/testing": ["src/simulation", "src/virt", "src/records", "src/runtime"],
   "src/faults": ["src/virt", "src/runtime"],
   "src/virt": ["src/config", "src/records", "src/runtime"],
-  "src/conductor": ["src/config", "src/records", "src/runtime"],
-  "src/nova-rpc": ["src/conductor", "src/config", "src/records", "src/runtime"],
+  "src/conductor-client": ["src/config", "src/records", "src/runtime"],
+  "src/nova-rpc": ["src/conductor-client", "src/config", "src/records", "src/runtime"],
   "src/simulation": ["src/runtime"],
   "src/config": ["src/records", "src/runtime"],
   "src/records": ["src/runtime"],
@@ -75,12 +89,12 @@ const LONG_ARROW =
   /^(?:export )?const (\w+)(?:: [^=\n]+)? =\s+(?:async )?(?:<[^=\n]*>)?\((?:[^()]|\([^()]*\))*\)(?:: [^=]+?)? =>\s*?(?:\{$|\n)/gm;
 
 /** They run in a browser, and know what the server says and nothing else of it. */
-const PAGES = "src/window/pages";
+const PAGES = "src/dashboard/pages";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Source {
-  /** From the project's root: `src/agent/life/agent.ts`. */
+  /** From the project's root: `src/agent/lifecycle/agent.ts`. */
   readonly path: string;
   readonly text: string;
   readonly code: string;
@@ -176,7 +190,7 @@ describe("the architecture", () => {
 
   it("lets the pages of the window know nothing but the wire and records", () => {
     const pages = house.filter(({ path }) => isIn(path, PAGES));
-    const known = [PAGES, "src/window/wire", "src/records", "preact", "preact/hooks", "@preact/signals"];
+    const known = [PAGES, "src/dashboard/wire", "src/records", "preact", "preact/hooks", "@preact/signals"];
     expect(pages.length).toBeGreaterThan(20);
     const wrong = pages.flatMap(({ path, imports }) =>
       imports.filter((target) => !known.some((one) => isIn(target, one))).map((target) => `${path} imports ${target}`),

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as operations from "../../src/agent/operations/flow/errors.js";
 import * as tracker from "../../src/agent/tracker/errors.js";
-import * as placement from "../../src/placement/errors.js";
+import * as placement from "../../src/placement-client/errors.js";
 
 /** Under another name than their class: as Nova's own. */
 const OTHERWISE: Readonly<Record<string, string>> = { ProviderConfigConflict: "ValueError" };

@@ -1,8 +1,8 @@
 import type { NovaConfig } from "../../config/nova-config.js";
-import type { PlacementAccess } from "../../placement/access/placement-access.js";
-import { ConnectFailure, EndpointNotFound } from "../../placement/errors.js";
-import { asArray, asRecord } from "../../placement/json.js";
-import { type PlacementAnswer, PlacementHttp } from "../../placement/placement-http.js";
+import type { PlacementAccess } from "../../placement-client/access/placement-access.js";
+import { ConnectFailure, EndpointNotFound } from "../../placement-client/errors.js";
+import { asArray, asRecord } from "../../placement-client/json.js";
+import { type PlacementAnswer, PlacementHttp } from "../../placement-client/placement-http.js";
 import { withoutUserInfo } from "../../runtime/http.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { within } from "../../runtime/within.js";

@@ -1,5 +1,5 @@
 import type { AgentView } from "../context.js";
-import { createView, type ViewOptions } from "../life/create-services.js";
+import { createView, type ViewOptions } from "../lifecycle/create-services.js";
 import { OverlayFiles } from "./overlay-files.js";
 import { DryRunViolation, readOnlyHttp, readOnlyPrograms, readOnlySession } from "./read-only.js";
 

@@ -1,5 +1,5 @@
-import { CONDUCTOR_METHODS, type ConductorMethod } from "../../conductor/methods/conductor.js";
-import type { HostSession } from "../../conductor/port.js";
+import { CONDUCTOR_METHODS, type ConductorMethod } from "../../conductor-client/methods/conductor.js";
+import type { HostSession } from "../../conductor-client/port.js";
 import type { HttpClient, HttpRequest } from "../../runtime/http.js";
 import type { Programs } from "../../runtime/programs.js";
 

@@ -1,8 +1,8 @@
-import { InvalidMigrationState } from "../../conductor/errors.js";
+import { InvalidMigrationState } from "../../conductor-client/errors.js";
 import { POWER_STATES } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { hasQuirk, requestId } from "../context.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { AgentServices } from "../services.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 import { storageShared } from "./shared-storage.js";

@@ -1,4 +1,4 @@
-import type { InstanceFilters } from "../../conductor/methods/filters.js";
+import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
 import type { Instance } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 

@@ -1,6 +1,6 @@
 import { POWER_STATES } from "../../records/index.js";
 import { SparseMap } from "../../runtime/sparse.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { AgentServices } from "../services.js";
 import { takeGuestBack } from "../startup/take-guest-back.js";
 import { CleanUpProgress, cleanUpEvacuated } from "./clean-up.js";

@@ -1,5 +1,5 @@
-import type { PlacementAccess } from "../../placement/access/placement-access.js";
-import { EndpointNotFound, PlacementAPIConnectFailure } from "../../placement/errors.js";
+import type { PlacementAccess } from "../../placement-client/access/placement-access.js";
+import { EndpointNotFound, PlacementAPIConnectFailure } from "../../placement-client/errors.js";
 import { HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
 import { BYTES } from "../../runtime/service.js";
 import type { Timers } from "../../runtime/timers.js";
@@ -7,7 +7,7 @@ import { type Bytes, bytesOf, type TransferAnswer, type Transfers, textIn } from
 import { GlanceConnectionFailed, ImageNotActive, ImageNotFound, ImageServiceNotFound } from "../../virt/errors.js";
 import type { ImageData, ImageService, UploadOptions } from "../../virt/images.js";
 import { type ImageRecord, readImage } from "./image-record.js";
-import { Seen } from "./seen-bytes.js";
+import { Seen } from "./verified-bytes.js";
 
 export interface GlanceOptions {
   readonly transfers: Transfers;

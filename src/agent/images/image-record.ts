@@ -1,4 +1,4 @@
-import { asRecord, parseJson } from "../../placement/json.js";
+import { asRecord, parseJson } from "../../placement-client/json.js";
 
 /** What the agent reads of an image's record. */
 export interface ImageRecord {

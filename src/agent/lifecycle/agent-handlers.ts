@@ -1,6 +1,6 @@
-import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor/errors.js";
-import { AGENT_METHODS, type AgentMethod } from "../../conductor/methods/agent.js";
-import type { AgentHandlers } from "../../conductor/port.js";
+import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor-client/errors.js";
+import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
+import type { AgentHandlers } from "../../conductor-client/port.js";
 import { hearEvents } from "../network/hear-events.js";
 import type { Asker, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
 import { OPERATIONS } from "../operations/table.js";

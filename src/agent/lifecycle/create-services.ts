@@ -1,9 +1,9 @@
-import type { HostSession } from "../../conductor/port.js";
+import type { HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { ChangingFaults } from "../../faults/faults.js";
-import { imageAccess } from "../../placement/access/image-access.js";
-import type { SharedAccess } from "../../placement/access/shared-access.js";
-import type { ReportClient } from "../../placement/report-client.js";
+import { imageAccess } from "../../placement-client/access/image-access.js";
+import type { SharedAccess } from "../../placement-client/access/shared-access.js";
+import type { ReportClient } from "../../placement-client/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";
 import type { DriverDefinition } from "../../virt/driver.js";

@@ -1,5 +1,5 @@
-import { effectiveDownTime } from "../../conductor/liveness.js";
-import type { Conductor } from "../../conductor/port.js";
+import { effectiveDownTime } from "../../conductor-client/liveness.js";
+import type { Conductor } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { HostDoors } from "../../virt/context.js";

@@ -1,4 +1,4 @@
-import type { HostSession } from "../../conductor/port.js";
+import type { HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { driverFaults } from "../../faults/driver-faults.js";
 import type { ChangingFaults } from "../../faults/faults.js";

@@ -1,6 +1,6 @@
-import { InstanceInvalidState, InstanceNotFound, NotImplementedError } from "../../conductor/errors.js";
-import type { AgentMethods, InstanceParams } from "../../conductor/methods/agent.js";
-import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
+import { InstanceInvalidState, InstanceNotFound, NotImplementedError } from "../../conductor-client/errors.js";
+import type { AgentMethods, InstanceParams } from "../../conductor-client/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import { type Instance, POWER_STATES } from "../../records/index.js";
 import { GuestNotFound, NotImplemented } from "../../virt/errors.js";
 import type { AgentServices } from "../services.js";

@@ -1,4 +1,4 @@
-import { ConductorUnreachable, MessagingTimeout, ServiceNotFound } from "../../conductor/errors.js";
+import { ConductorUnreachable, MessagingTimeout, ServiceNotFound } from "../../conductor-client/errors.js";
 import type { Service } from "../../records/index.js";
 import { within } from "../../runtime/within.js";
 import type { AgentContext } from "../context.js";

@@ -1,7 +1,7 @@
-import { HostLeaseHeld } from "../../conductor/errors.js";
+import { HostLeaseHeld } from "../../conductor-client/errors.js";
 import { PublicError } from "../../runtime/public-error.js";
 import type { AgentContext } from "../context.js";
-import { RefusedLease } from "../startup/refusals.js";
+import { RefusedLease } from "../startup/rejections.js";
 
 /** Raised instead of acting when the host's lease is gone: another agent may be acting for the host. */
 export class HostLeaseLost extends PublicError {

@@ -1,5 +1,5 @@
-import { isUp } from "../../conductor/liveness.js";
-import type { Conductor } from "../../conductor/port.js";
+import { isUp } from "../../conductor-client/liveness.js";
+import type { Conductor } from "../../conductor-client/port.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { CallOptions } from "../../virt/types.js";
 import type { VirtApi } from "../../virt/virt-api.js";

@@ -1,5 +1,5 @@
-import { type MessageObserver, NO_OBSERVER } from "../../conductor/message-observer.js";
-import type { PlacementRequestEvent } from "../../placement/placement-http.js";
+import { type MessageObserver, NO_OBSERVER } from "../../conductor-client/message-observer.js";
+import type { PlacementRequestEvent } from "../../placement-client/placement-http.js";
 import type { DriverOutcome } from "../../virt/driver-call.js";
 
 /** What the agent counts about itself; {@link MetricsRegistry} implements it. Must not throw. */

@@ -1,5 +1,5 @@
-import type { AgentMethods } from "../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../conductor/methods/method.js";
+import type { AgentMethods } from "../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { PowerUpdate } from "../operations/contract.js";
 import type { AgentServices } from "../services.js";
 

@@ -1,5 +1,5 @@
-import type { Conductor } from "../../conductor/port.js";
-import type { FaultPoint } from "../../faults/fault-knobs.js";
+import type { Conductor } from "../../conductor-client/port.js";
+import type { FaultPoint } from "../../faults/fault-rules.js";
 import type { Faults } from "../../faults/faults.js";
 import type { Instance } from "../../records/index.js";
 import type { Logger } from "../../runtime/logger.js";

@@ -1,6 +1,6 @@
-import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
-import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
-import type { RequestContext } from "../../conductor/port.js";
+import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
+import type { RequestContext } from "../../conductor-client/port.js";
 import type { Faults } from "../../faults/faults.js";
 import type { Instance, Migration } from "../../records/index.js";
 import type { KeyedLock } from "../../runtime/keyed-lock.js";

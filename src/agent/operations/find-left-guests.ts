@@ -1,7 +1,7 @@
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
 import { InstanceExists } from "../../virt/errors.js";
 import { requestId as newRequestId } from "../context.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { OperationServices } from "./contract.js";
 import { destroyOptions } from "./flow/guest-options.js";
 import { removeArrived } from "./live-migration/destination.js";

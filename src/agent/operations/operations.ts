@@ -2,7 +2,7 @@ import type { Instance } from "../../records/index.js";
 import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import { type AgentContext, requestId as newRequestId } from "../context.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { begin } from "./admission/begin.js";
 import { callOf, forRequest } from "./call.js";
@@ -25,7 +25,7 @@ import type {
 import { completePartialDeletion } from "./delete/delete-instance.js";
 import { findLeftGuests } from "./find-left-guests.js";
 import { isLeaseLost, mustNotUndo } from "./flow/error-wrappers.js";
-import { heardConductor } from "./flow/heard-conductor.js";
+import { heardConductor } from "./flow/observed-conductor.js";
 import { InterruptedRequests } from "./interrupted-requests.js";
 import { LeftGuests } from "./left-guests.js";
 import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";

@@ -1,4 +1,9 @@
-import { InstanceNotFound, ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../conductor/errors.js";
+import {
+  InstanceNotFound,
+  ObjectActionError,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../conductor-client/errors.js";
 import { requestId } from "../context.js";
 import type { AgentServices } from "../services.js";
 

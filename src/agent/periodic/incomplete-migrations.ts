@@ -1,5 +1,5 @@
 import type { Instance, Migration } from "../../records/index.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { AgentServices } from "../services.js";
 
 /**

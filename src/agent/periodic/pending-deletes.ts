@@ -1,5 +1,5 @@
 import type { Instance } from "../../records/index.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { AgentServices } from "../services.js";
 
 /** Spec 3.7 `_run_pending_deletes`: files of deleted instances, at most `maximum_instance_delete_attempts` times each. */

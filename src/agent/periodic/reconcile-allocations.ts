@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { InvalidMigrationState } from "../../conductor/errors.js";
-import { AllocationUpdateFailed } from "../../placement/errors.js";
-import type { Allocations, ConsumerAllocations } from "../../placement/types.js";
+import { InvalidMigrationState } from "../../conductor-client/errors.js";
+import { AllocationUpdateFailed } from "../../placement-client/errors.js";
+import type { Allocations, ConsumerAllocations } from "../../placement-client/types.js";
 import {
   type ComputeNode,
   type Instance,
@@ -10,11 +10,11 @@ import {
   type Resources,
 } from "../../records/index.js";
 import { requestId } from "../context.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { LeakKind } from "../metrics/metrics.js";
 import { revertToSource } from "../operations/moves/move-allocations.js";
 import type { AgentServices } from "../services.js";
-import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";
+import { judgeLeak, type LeakFacts, type LeakVerdict } from "./evaluate-leak.js";
 
 /** The tree of one node, and everybody who holds something in it. */
 interface Tree {

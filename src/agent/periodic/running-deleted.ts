@@ -4,7 +4,7 @@ import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "../evacuation/instances-on-driver.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { AgentServices } from "../services.js";
 
 /** Spec 3.5: guests of instances that are deleted, for `running_deleted_instance_timeout` seconds at least. */

@@ -1,5 +1,5 @@
-import { InvalidMigrationState } from "../../conductor/errors.js";
-import { effectiveDownTime, isUp } from "../../conductor/liveness.js";
+import { InvalidMigrationState } from "../../conductor-client/errors.js";
+import { effectiveDownTime, isUp } from "../../conductor-client/liveness.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
 import type { AgentServices } from "../services.js";

@@ -1,4 +1,4 @@
-import { ConnectFailure } from "../../placement/errors.js";
+import { ConnectFailure } from "../../placement-client/errors.js";
 import { retry } from "../../runtime/retry.js";
 import type { AgentView } from "../context.js";
 

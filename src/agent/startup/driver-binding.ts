@@ -3,7 +3,7 @@ import type { AgentView } from "../context.js";
 import { UNCLEANED } from "../evacuation/plan.js";
 import type { RecordedDriver } from "./driver-record.js";
 import { NotADriverRecord } from "./driver-record.js";
-import { RefusedConfiguration } from "./refusals.js";
+import { RefusedConfiguration } from "./rejections.js";
 
 /** Names that are told. */
 const FEW = 3;

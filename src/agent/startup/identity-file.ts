@@ -1,6 +1,6 @@
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Random } from "../../runtime/random.js";
-import { RefusedNodeConfiguration } from "./refusals.js";
+import { RefusedNodeConfiguration } from "./rejections.js";
 
 const FILE_NAME = "compute_id";
 const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;

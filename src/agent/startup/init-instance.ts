@@ -7,7 +7,7 @@ import {
 } from "../../records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
-import { HostLeaseLost, requireHostLease } from "../life/host-lease.js";
+import { HostLeaseLost, requireHostLease } from "../lifecycle/host-lease.js";
 import type { AgentServices } from "../services.js";
 import { type InitAction, type InitStep, planInitInstance, STATE_CHANGES } from "./init-rows.js";
 import { messageWaits } from "./message-waits.js";

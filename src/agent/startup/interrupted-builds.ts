@@ -1,4 +1,4 @@
-import { isProviderMissing } from "../../placement/errors.js";
+import { isProviderMissing } from "../../placement-client/errors.js";
 import type { ComputeNode, Instance } from "../../records/index.js";
 import { PublicError } from "../../runtime/public-error.js";
 import { type AgentView, requestId } from "../context.js";

@@ -1,5 +1,5 @@
-import { InvalidMigrationState } from "../../conductor/errors.js";
-import { ConnectFailure } from "../../placement/errors.js";
+import { InvalidMigrationState } from "../../conductor-client/errors.js";
+import { ConnectFailure } from "../../placement-client/errors.js";
 import {
   afterRefusedEvacuation,
   type ComputeNode,
@@ -10,7 +10,7 @@ import {
 } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { type AgentView, requestId } from "../context.js";
-import { requireHostLease } from "../life/host-lease.js";
+import { requireHostLease } from "../lifecycle/host-lease.js";
 import { UNENDED } from "../operations/evacuate/evacuation-progress.js";
 import type { AgentServices } from "../services.js";
 import { endMove, unlessTaken } from "./unless-taken.js";

@@ -1,5 +1,5 @@
 import type { AgentView } from "../context.js";
-import { RefusedConfiguration } from "./refusals.js";
+import { RefusedConfiguration } from "./rejections.js";
 
 /**
  * Spec 2.2 step 3 for a host without a service row: a hypervisor that has guests is not new, so that the database is the

@@ -1,7 +1,7 @@
 import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
-import { RefusedConfiguration } from "./refusals.js";
+import { RefusedConfiguration } from "./rejections.js";
 
 /** Compute nodes of this hypervisor, by uuid, as they were recorded when the agent started. */
 export type NodesByUuid = ReadonlyMap<string, ComputeNode>;

@@ -1,7 +1,7 @@
 import type { ComputeNode } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
-import { RefusedConfiguration } from "./refusals.js";
+import { RefusedConfiguration } from "./rejections.js";
 
 /**
  * Spec 2.4 e and f: nobody else has this hypervisor on record. Runs before anything on it can be destroyed; upstream has

@@ -1,8 +1,8 @@
-import { MessagingTimeout, ServiceBinaryExists } from "../../conductor/errors.js";
+import { MessagingTimeout, ServiceBinaryExists } from "../../conductor-client/errors.js";
 import { OLDEST_SUPPORTED_SERVICE_VERSION, SERVICE_VERSION, type Service } from "../../records/index.js";
 import { retry } from "../../runtime/retry.js";
 import type { AgentContext } from "../context.js";
-import { RefusedVersion } from "./refusals.js";
+import { RefusedVersion } from "./rejections.js";
 
 const BINARY = "nova-compute";
 const TOPIC = "compute";

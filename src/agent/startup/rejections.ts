@@ -1,4 +1,4 @@
-import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../conductor/errors.js";
+import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../conductor-client/errors.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
 
 /**

@@ -1,6 +1,6 @@
 import { COMPUTE_ID_SERVICE_VERSION, type Service } from "../../records/index.js";
 import type { AgentView } from "../context.js";
-import { RefusedConfiguration } from "./refusals.js";
+import { RefusedConfiguration } from "./rejections.js";
 
 /**
  * Spec 2.3, the table: a host that was in service before has its identity file, or gets it from its only compute node.

@@ -5,9 +5,9 @@ import {
   ObjectActionError,
   UnexpectedTaskState,
   UnexpectedVmState,
-} from "../../conductor/errors.js";
-import type { ConductorMethods } from "../../conductor/methods/conductor.js";
-import type { ParamsOf } from "../../conductor/methods/method.js";
+} from "../../conductor-client/errors.js";
+import type { ConductorMethods } from "../../conductor-client/methods/conductor.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { Instance } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 

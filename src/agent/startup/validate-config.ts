@@ -1,5 +1,5 @@
 import type { AgentView } from "../context.js";
-import { RefusedConfiguration } from "./refusals.js";
+import { RefusedConfiguration } from "./rejections.js";
 
 /** Spec 2.2 step 1. @throws {RefusedConfiguration} */
 export function validateConfig(view: Pick<AgentView, "config">): void {

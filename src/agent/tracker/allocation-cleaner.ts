@@ -1,6 +1,6 @@
-import { isProviderMissing } from "../../placement/errors.js";
-import type { PlacementPass } from "../../placement/pass.js";
-import type { ProviderAllocations, RequestContext } from "../../placement/types.js";
+import { isProviderMissing } from "../../placement-client/errors.js";
+import type { PlacementPass } from "../../placement-client/pass.js";
+import type { ProviderAllocations, RequestContext } from "../../placement-client/types.js";
 import type { Instance } from "../../records/index.js";
 import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
 import { endLeftMove, findLeftMoves } from "./left-moves.js";

@@ -1,4 +1,4 @@
-import { InstanceNotFound } from "../../conductor/errors.js";
+import { InstanceNotFound } from "../../conductor-client/errors.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";

@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../conductor/errors.js";
+import { DuplicateRecord } from "../../conductor-client/errors.js";
 import type { ComputeNode } from "../../records/index.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
 import type { AvailableResource } from "../../virt/types.js";

@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../conductor/errors.js";
+import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../conductor-client/errors.js";
 import { type AssignedResource, type Instance, isVolumeBacked, type Migration } from "../../records/index.js";
 import type { NodeRecords } from "./node-records.js";
 import type { TrackedNode } from "./tracked-node.js";

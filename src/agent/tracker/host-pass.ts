@@ -1,5 +1,5 @@
-import type { PlacementPass } from "../../placement/pass.js";
-import type { ProviderListing, RequestContext } from "../../placement/types.js";
+import type { PlacementPass } from "../../placement-client/pass.js";
+import type { ProviderListing, RequestContext } from "../../placement-client/types.js";
 import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import { requestId } from "../context.js";

@@ -1,5 +1,5 @@
-import type { ConductorMethods } from "../../conductor/methods/conductor.js";
-import type { ParamsOf } from "../../conductor/methods/method.js";
+import type { ConductorMethods } from "../../conductor-client/methods/conductor.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { Instance, InstanceChanges, Migration, TaskState } from "../../records/index.js";
 import { updateQuietly } from "./claims.js";
 import { readDisabled, updateNode } from "./node-update.js";

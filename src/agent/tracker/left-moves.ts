@@ -1,4 +1,4 @@
-import { InvalidMigrationState } from "../../conductor/errors.js";
+import { InvalidMigrationState } from "../../conductor-client/errors.js";
 import { FINAL_MIGRATION_STATUSES, type Migration } from "../../records/index.js";
 import type { TrackerState } from "./tracker-state.js";
 

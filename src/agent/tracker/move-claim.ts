@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../conductor-client/errors.js";
 import {
   type AssignedResource,
   FINAL_MIGRATION_STATUSES,

@@ -1,5 +1,5 @@
-import type { PlacementPass } from "../../placement/pass.js";
-import type { RequestContext } from "../../placement/types.js";
+import type { PlacementPass } from "../../placement-client/pass.js";
+import type { RequestContext } from "../../placement-client/types.js";
 import type { ComputeNode } from "../../records/index.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { removeDeletedInstancesAllocations } from "./allocation-cleaner.js";

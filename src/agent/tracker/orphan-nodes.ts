@@ -1,4 +1,4 @@
-import type { RequestContext } from "../../placement/types.js";
+import type { RequestContext } from "../../placement-client/types.js";
 import type { ComputeNode } from "../../records/index.js";
 import type { TrackerState } from "./tracker-state.js";
 

@@ -1,4 +1,4 @@
-import type { ProviderListing } from "../../placement/types.js";
+import type { ProviderListing } from "../../placement-client/types.js";
 import { type AgentView, requestId } from "../context.js";
 
 /** A contradiction between a compute node and Placement: the node's provider is found by the node's uuid and must have its name. */

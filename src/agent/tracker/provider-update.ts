@@ -1,7 +1,7 @@
-import { PlacementReshapeConflict, ResourceProviderUpdateConflict } from "../../placement/errors.js";
-import type { PlacementPass } from "../../placement/pass.js";
-import { editedAllocations, reshapeAllocations } from "../../placement/reshape.js";
-import type { ConsumerAllocations, RequestContext } from "../../placement/types.js";
+import { PlacementReshapeConflict, ResourceProviderUpdateConflict } from "../../placement-client/errors.js";
+import type { PlacementPass } from "../../placement-client/pass.js";
+import { editedAllocations, reshapeAllocations } from "../../placement-client/reshape.js";
+import type { ConsumerAllocations, RequestContext } from "../../placement-client/types.js";
 import { retry } from "../../runtime/retry.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";

@@ -1,5 +1,5 @@
 import type { Inventory } from "../read/records.js";
-import type { Facts } from "./facts.js";
+import type { Facts } from "./inputs.js";
 
 /** What may be held in all, as Placement counts it (spec 5.4). */
 export function capacity({ total, reserved, allocation_ratio }: Inventory): number {

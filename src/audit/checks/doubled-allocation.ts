@@ -1,5 +1,5 @@
-import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { reference, serverSubject } from "./subjects.js";
 import type { Whereabouts } from "./whereabouts.js";
 

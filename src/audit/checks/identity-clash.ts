@@ -1,6 +1,6 @@
 import type { Hypervisor } from "../read/records.js";
-import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { providerSubject, reference } from "./subjects.js";
 
 const HOW_TO_SETTLE =

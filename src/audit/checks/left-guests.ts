@@ -1,6 +1,6 @@
 import { hasEnded, type Migration, type Server } from "../read/records.js";
-import type { Facts } from "./facts.js";
 import type { Finding, Subject } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { reference, serverSubject } from "./subjects.js";
 
 /**

@@ -1,6 +1,6 @@
 import type { Held, Server } from "../read/records.js";
-import type { Facts } from "./facts.js";
 import type { ConsumerRemedy, Finding, Subject } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { needOf } from "./need.js";
 import { describeAmounts, placeNeed } from "./place-need.js";
 import { migrationSubject, reference, serverSubject } from "./subjects.js";

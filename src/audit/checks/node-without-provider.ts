@@ -1,5 +1,5 @@
-import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 
 /** Compute nodes that Placement does not know: nothing can be scheduled to them, and nothing on them is accounted. */
 export function nodesWithoutProvider(facts: Facts): Finding[] {

@@ -1,7 +1,7 @@
 import type { Inventory } from "../read/records.js";
 import { capacity, usedOf } from "./capacity.js";
-import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { refreshed } from "./stale-inventory.js";
 import { providerSubject } from "./subjects.js";
 

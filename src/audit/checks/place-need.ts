@@ -1,5 +1,5 @@
 import type { Amounts, Held, Server } from "../read/records.js";
-import type { Facts } from "./facts.js";
+import type { Facts } from "./inputs.js";
 import { needOf } from "./need.js";
 
 /**

@@ -1,5 +1,5 @@
-import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { providerSubject } from "./subjects.js";
 
 /** Root providers that Nova made, or that offer what servers use, and that no compute node answers for. */

@@ -1,8 +1,8 @@
 import type { Snapshot } from "../read/records.js";
 import { doubledAllocations } from "./doubled-allocation.js";
-import { Facts, type Patience } from "./facts.js";
 import { CODES, type Finding, keyOf } from "./finding.js";
 import { identityClashes } from "./identity-clash.js";
+import { Facts, type Patience } from "./inputs.js";
 import { leftGuests } from "./left-guests.js";
 import { missingAllocations } from "./missing-allocation.js";
 import { nodesWithoutProvider } from "./node-without-provider.js";

@@ -1,7 +1,7 @@
 import type { Hypervisor, Inventory, Provider } from "../read/records.js";
 import { capacity, usedOf } from "./capacity.js";
-import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { providerSubject } from "./subjects.js";
 
 /** Providers whose totals are not those of their compute node: the agent's last write to Placement is missing. */

@@ -1,6 +1,6 @@
 import type { Migration, Server } from "../read/records.js";
-import type { Facts } from "./facts.js";
 import type { Reference, Subject } from "./finding.js";
+import type { Facts } from "./inputs.js";
 
 export const serverSubject = ({ id, name }: Server): Subject => ({ kind: "server", uuid: id, name });
 

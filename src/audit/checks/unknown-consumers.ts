@@ -1,7 +1,7 @@
 import type { Consumer } from "../read/records.js";
-import type { Facts } from "./facts.js";
 import type { Code, Finding, Subject } from "./finding.js";
 import { doubtfulRoots } from "./identity-clash.js";
+import type { Facts } from "./inputs.js";
 import { describeAmounts } from "./place-need.js";
 import { reference } from "./subjects.js";
 import { total } from "./whereabouts.js";

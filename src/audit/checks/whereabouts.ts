@@ -1,5 +1,5 @@
 import type { Amounts, Held, Migration, Server } from "../read/records.js";
-import type { Facts } from "./facts.js";
+import type { Facts } from "./inputs.js";
 import { differences, needOf } from "./need.js";
 
 /** A tree that is not the server's own, on which it holds something. */

@@ -1,5 +1,5 @@
-import type { Facts } from "./facts.js";
 import type { ConsumerRemedy, Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { type Difference, differences, needOf } from "./need.js";
 import { offering } from "./place-need.js";
 import { reference, serverSubject } from "./subjects.js";

@@ -1,5 +1,5 @@
-import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { migrationSubject, serverSubject } from "./subjects.js";
 
 /** A consumer whose project or user is not its server's: another project's quota pays for it. */

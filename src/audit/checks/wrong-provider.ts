@@ -1,6 +1,6 @@
 import type { Server } from "../read/records.js";
-import type { Facts } from "./facts.js";
 import type { ConsumerRemedy, Finding } from "./finding.js";
+import type { Facts } from "./inputs.js";
 import { differences, needOf } from "./need.js";
 import { placeNeed } from "./place-need.js";
 import { reference, serverSubject } from "./subjects.js";

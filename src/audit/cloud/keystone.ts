@@ -1,6 +1,11 @@
-import { type Credentials, catalogEndpoints, isInRegion, requestToken } from "../../placement/access/identity-v3.js";
-import { withoutTrailingSlash } from "../../placement/access/placement-access.js";
-import { asRecord, asString, parseJson } from "../../placement/json.js";
+import {
+  type Credentials,
+  catalogEndpoints,
+  isInRegion,
+  requestToken,
+} from "../../placement-client/access/identity-v3.js";
+import { withoutTrailingSlash } from "../../placement-client/access/placement-access.js";
+import { asRecord, asString, parseJson } from "../../placement-client/json.js";
 import type { HttpClient } from "../../runtime/http.js";
 import type { CloudConfig, ServiceType } from "./cloud-config.js";
 import { CloudRefused, EndpointNotFound, UnexpectedAnswer } from "./errors.js";

@@ -1,4 +1,4 @@
-import { asArray, asRecord, parseJson } from "../../placement/json.js";
+import { asArray, asRecord, parseJson } from "../../placement-client/json.js";
 import type { HttpMethod, HttpResponse } from "../../runtime/http.js";
 import type { ServiceType } from "./cloud-config.js";
 import { CloudRefused, UnexpectedAnswer } from "./errors.js";

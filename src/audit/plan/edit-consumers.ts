@@ -1,4 +1,4 @@
-import type { ConsumerRemedy, Finding } from "../judge/finding.js";
+import type { ConsumerRemedy, Finding } from "../checks/finding.js";
 import type { Amounts, ConsumerRecord, Held, Snapshot } from "../read/records.js";
 import type { ConsumerChange, ConsumerState, Edit } from "./plan.js";
 

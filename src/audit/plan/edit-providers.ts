@@ -1,4 +1,4 @@
-import type { ProviderRemedy } from "../judge/finding.js";
+import type { ProviderRemedy } from "../checks/finding.js";
 import type { Provider, Snapshot } from "../read/records.js";
 import type { Edit, ProviderState } from "./plan.js";
 

@@ -1,4 +1,4 @@
-import type { ConsumerRemedy, Finding, ProviderRemedy } from "../judge/finding.js";
+import type { ConsumerRemedy, Finding, ProviderRemedy } from "../checks/finding.js";
 import type { Snapshot } from "../read/records.js";
 import { type DraftEdit, editConsumers } from "./edit-consumers.js";
 import { editProvider, type ProviderDetails } from "./edit-providers.js";

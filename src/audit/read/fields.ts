@@ -1,4 +1,4 @@
-import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "../../placement/json.js";
+import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "../../placement-client/json.js";
 
 /** Readers of JSON that came from the cloud; each throws `DiscoveryFailure` on anything else than it is named after. */
 export { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord };

@@ -2,9 +2,9 @@ import { PLUG_POINT } from "../../agent/network/host-ports.js";
 import { faultPoint } from "../../agent/operations/flow/step-list.js";
 import { STEP_NAMES } from "../../agent/operations/table.js";
 import { DRIVER_POINTS } from "../../faults/driver-faults.js";
-import { DOOR_POINTS } from "../../faults/fault-doors.js";
 import { FaultFile } from "../../faults/fault-file.js";
-import { type FaultPoint, faultTable } from "../../faults/fault-knobs.js";
+import { DOOR_POINTS } from "../../faults/fault-injection.js";
+import { type FaultPoint, faultTable } from "../../faults/fault-rules.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** `agent.terminate_instance.destroy` and so on: before the step. */

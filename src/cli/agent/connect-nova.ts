@@ -1,4 +1,4 @@
-import type { ConductorConnection } from "../../conductor/port.js";
+import type { ConductorConnection } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { connectToNova, type NovaConnectOptions } from "../../nova-rpc/connect-to-nova.js";
 import { parseTransportUrl, withoutPasswords } from "../../nova-rpc/transport/transport-url.js";

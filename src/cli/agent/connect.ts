@@ -1,8 +1,8 @@
-import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
-import type { MessageObserver } from "../../conductor/message-observer.js";
-import { NO_TLS } from "../../conductor/open-socket.js";
-import type { ConductorConnection } from "../../conductor/port.js";
+import type { MessageObserver } from "../../conductor-client/message-observer.js";
+import { NO_TLS } from "../../conductor-client/open-socket.js";
+import type { ConductorConnection } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
+import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { backOff } from "../../runtime/retry.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -45,7 +45,7 @@ export async function connect(
   };
   const [{ url, joinToken }, { connectToConductor }] = await Promise.all([
     locate(config, directory, runtime, tell, signal),
-    import("../../conductor/connect-to-conductor.js"),
+    import("../../conductor-client/connect-to-conductor.js"),
   ]);
   const connection = connectToConductor({ url, joinToken, runtime, version: version() });
   connection.onState((state, detail) => {

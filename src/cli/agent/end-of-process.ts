@@ -1,5 +1,5 @@
+import type { Opened } from "../../runtime/cleanup-stack.js";
 import type { Logger } from "../../runtime/logger.js";
-import type { Opened } from "../../runtime/opened.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { onParentGone, tellParent } from "../ui/parent.js";
 

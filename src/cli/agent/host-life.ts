@@ -1,23 +1,23 @@
 import type { AgentState } from "../../agent/context.js";
-import { Agent, type AgentOptions } from "../../agent/life/agent.js";
+import { Agent, type AgentOptions } from "../../agent/lifecycle/agent.js";
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
-import type { ConductorConnection, MortalSession } from "../../conductor/port.js";
+import type { ConductorConnection, MortalSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
-import { createFaultDoors } from "../../faults/fault-doors.js";
 import type { FaultFile } from "../../faults/fault-file.js";
-import { KnownTogether } from "../../placement/known-together.js";
+import { createFaultDoors } from "../../faults/fault-injection.js";
+import { KnownTogether } from "../../placement-client/batched-lookups.js";
+import { mortalRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/life.js";
-import { mortalRuntime } from "../../runtime/mortal-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { within } from "../../runtime/within.js";
 import type { DriverContext } from "../../virt/context.js";
 import { openFaults } from "./agent-faults.js";
-import type { DriverStrays } from "./driver-strays.js";
 import { traceDriver } from "./driver-trace.js";
 import type { LoadedConfig } from "./load-config.js";
 import type { MetricsOutlet } from "./metrics.js";
 import type { LiveHost } from "./pooled-host.js";
 import { reportClient } from "./report-client.js";
+import type { DriverStrays } from "./unhandled-driver-errors.js";
 
 /** The connection is that of all hosts of the process. */
 function warnOfPartitions({ faults }: FaultFile, { logger }: Runtime): void {

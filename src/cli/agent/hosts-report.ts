@@ -1,8 +1,8 @@
-import { refusalOf } from "../../agent/startup/refusals.js";
-import type { HostChange } from "../../cluster/local/reports.js";
-import type { HostState } from "../../conductor/methods/session.js";
+import { refusalOf } from "../../agent/startup/rejections.js";
+import type { HostState } from "../../conductor-client/methods/session.js";
+import type { HostChange } from "../../control-plane/local/reports.js";
 import { foldHosts } from "../../records/host-range.js";
-import { Bursts } from "../../runtime/bursts.js";
+import { Bursts } from "../../runtime/batches.js";
 import { tellParent } from "../ui/parent.js";
 import type { Report, ReportDoors } from "./host-report.js";
 import type { HostStanding } from "./pooled-host.js";

@@ -1,5 +1,5 @@
-import type { ControlledHost, HostAction, HostState } from "../../conductor/methods/session.js";
-import type { HostController } from "../../conductor/port.js";
+import type { ControlledHost, HostAction, HostState } from "../../conductor-client/methods/session.js";
+import type { HostController } from "../../conductor-client/port.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import type { Timers } from "../../runtime/timers.js";
 import { type HostStanding, type LiveHost, PooledHost, type PooledHostOptions } from "./pooled-host.js";

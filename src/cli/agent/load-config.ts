@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import { readConfigSources } from "../../config/config-sources.js";
 import { type CompiledNovaConfig, compileNovaConfig, type NovaConfig } from "../../config/nova-config.js";
 import { optionsInQuery, withPresentNames } from "../../config/oslo-rabbit.js";
+import { type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts } from "../../records/host-range.js";
 import type { Files } from "../../runtime/files.js";
 import type { DriverDefinition } from "../../virt/driver.js";

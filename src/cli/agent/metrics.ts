@@ -1,7 +1,7 @@
 import { type AgentMetrics, NO_METRICS } from "../../agent/metrics/metrics.js";
 import { serveMetrics } from "../../agent/metrics/metrics-endpoint.js";
 import { createMetricsRegistry } from "../../agent/metrics/metrics-registry.js";
-import type { ConductorConnection, HostSession } from "../../conductor/port.js";
+import type { ConductorConnection, HostSession } from "../../conductor-client/port.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** What `--metrics-port` asks for. */

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
 import type { CommandLineValue } from "../../config/config-sources.js";
+import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
 import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { withName } from "../cluster/place.js";
 import { portNumber } from "../ui/port-number.js";

@@ -1,6 +1,6 @@
-import { AgentStopped } from "../../agent/life/agent.js";
-import { refusalOf } from "../../agent/startup/refusals.js";
-import type { ControlledHost, HostState } from "../../conductor/methods/session.js";
+import { AgentStopped } from "../../agent/lifecycle/agent.js";
+import { refusalOf } from "../../agent/startup/rejections.js";
+import type { ControlledHost, HostState } from "../../conductor-client/methods/session.js";
 import { SparseSet } from "../../runtime/sparse.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { exitCodeOf } from "../ui/report-failure.js";

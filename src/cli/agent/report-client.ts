@@ -1,10 +1,10 @@
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
-import type { Conductor } from "../../conductor/port.js";
+import type { Conductor } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
-import { placementAccess } from "../../placement/access/configured-access.js";
-import { KnownTogether } from "../../placement/known-together.js";
-import { ReportClient } from "../../placement/report-client.js";
-import { retryingHttp } from "../../placement/retrying-http.js";
+import { placementAccess } from "../../placement-client/access/configured-access.js";
+import { KnownTogether } from "../../placement-client/batched-lookups.js";
+import { ReportClient } from "../../placement-client/report-client.js";
+import { retryingHttp } from "../../placement-client/retrying-http.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /**

@@ -1,19 +1,19 @@
-import { AgentStopped } from "../../agent/life/agent.js";
-import { refusalOf } from "../../agent/startup/refusals.js";
-import { excludeFromGit } from "../../cluster/local/usable-state-dir.js";
-import { type ControlledHost, MOST_DETAIL } from "../../conductor/methods/session.js";
-import type { ConductorConnection } from "../../conductor/port.js";
-import { createFaultDoors } from "../../faults/fault-doors.js";
+import { AgentStopped } from "../../agent/lifecycle/agent.js";
+import { refusalOf } from "../../agent/startup/rejections.js";
+import { type ControlledHost, MOST_DETAIL } from "../../conductor-client/methods/session.js";
+import type { ConductorConnection } from "../../conductor-client/port.js";
+import { excludeFromGit } from "../../control-plane/local/usable-state-dir.js";
 import type { FaultFile } from "../../faults/fault-file.js";
+import { createFaultDoors } from "../../faults/fault-injection.js";
+import { Opened } from "../../runtime/cleanup-stack.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { Opened } from "../../runtime/opened.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Timers } from "../../runtime/timers.js";
 import { DriverGuard } from "../containment/driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { inLives } from "../ui/lives.js";
+import { inLives } from "../ui/lifetimes.js";
 import { leaveParent, onAddHosts, tellParent } from "../ui/parent.js";
 import { parsedOptions } from "../ui/parsed-options.js";
 import { exitCodeOf, toDo } from "../ui/report-failure.js";
@@ -21,7 +21,6 @@ import { createTerminal } from "../ui/terminal.js";
 import { openFaults } from "./agent-faults.js";
 import { agentTls, tlsOptionsOf } from "./agent-tls.js";
 import { connect } from "./connect.js";
-import { DriverStrays } from "./driver-strays.js";
 import { type EndOfProcess, endOnSignals } from "./end-of-process.js";
 import { HostLife } from "./host-life.js";
 import { HostReport } from "./host-report.js";
@@ -30,8 +29,9 @@ import { HostsReport } from "./hosts-report.js";
 import { type LoadedHosts, loadHosts } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
+import { tellWarnings } from "./report-warnings.js";
 import { StartLogger } from "./start-logger.js";
-import { tellWarnings } from "./tell-warnings.js";
+import { DriverStrays } from "./unhandled-driver-errors.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
 export async function serve(options: AgentCommandOptions): Promise<number> {

@@ -1,4 +1,4 @@
-import type { AgentPlan } from "../../cluster/local/agent-process.js";
+import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 
 /** Hosts that are started with the same arguments. */
 export interface HostGroup {

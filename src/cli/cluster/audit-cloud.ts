@@ -6,7 +6,7 @@ import { CloudConfigInvalid, CloudError } from "../../audit/cloud/errors.js";
 import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
 import { NotInPlan } from "../../audit/plan/plan.js";
 import { PlanUnreadable } from "../../audit/plan/plan-file.js";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Audit, audit } from "../../audit/audit.js";
-import { DEFAULT_PATIENCE, type Patience } from "../../audit/judge/facts.js";
-import type { Finding, Remedy } from "../../audit/judge/finding.js";
+import type { Finding, Remedy } from "../../audit/checks/finding.js";
+import { DEFAULT_PATIENCE, type Patience } from "../../audit/checks/inputs.js";
 import { writePlan } from "../../audit/plan/plan-file.js";
 import { ProgressBar } from "../ui/progress-bar.js";
 import { type Column, renderTable } from "../ui/table.js";

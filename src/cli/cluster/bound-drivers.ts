@@ -1,8 +1,8 @@
 import { isAbsolute } from "node:path";
 import { driverRecordPath, readDriverRecord } from "../../agent/startup/driver-record.js";
-import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
-import type { HostSetting, HostSettings } from "./kept-hosts.js";
+import type { HostSetting, HostSettings } from "./saved-hosts.js";
 
 /**
  * The settings with the drivers that the agents themselves have recorded: a host may have changed its driver since, by hand. Where an

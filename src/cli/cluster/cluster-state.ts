@@ -1,4 +1,4 @@
-import { type ClusterInfo, clientEnvironment, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
+import { type ClusterInfo, clientEnvironment, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { nameOf } from "./place.js";
 

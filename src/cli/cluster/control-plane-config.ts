@@ -1,13 +1,13 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { quotaConfig } from "../../cluster/compute/quotas/resources.js";
-import { taskOptions } from "../../cluster/conductor/tasks/task-deps.js";
-import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
-import { effectiveDownTime } from "../../conductor/liveness.js";
+import { effectiveDownTime } from "../../conductor-client/liveness.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig, type NovaConfig } from "../../config/nova-config.js";
 import { unusedOptions } from "../../config/unused-options.js";
-import { configuredPlacementAccess } from "../../placement/access/configured-access.js";
+import { quotaConfig } from "../../control-plane/compute/quotas/resources.js";
+import { taskOptions } from "../../control-plane/conductor/tasks/task-deps.js";
+import type { ControlPlaneOptions } from "../../control-plane/control-plane.js";
+import { configuredPlacementAccess } from "../../placement-client/access/configured-access.js";
 import { OLDEST_SUPPORTED_SERVICE_VERSION } from "../../records/index.js";
 import type { Runtime } from "../../runtime/runtime.js";
 

@@ -1,23 +1,23 @@
 import { Command } from "commander";
-import { startControlPlane } from "../../cluster/control-plane.js";
-import { type KeptTokens, tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
-import type { HostHolder } from "../../cluster/local/reports.js";
-import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
-import { finishInterruptedRestore } from "../../cluster/snapshot/restore.js";
-import { Bursts } from "../../runtime/bursts.js";
+import { startControlPlane } from "../../control-plane/control-plane.js";
+import { type KeptTokens, tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
+import type { HostHolder } from "../../control-plane/local/reports.js";
+import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
+import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
+import { LazyDashboard } from "../../dashboard/lazy-dashboard.js";
+import { Bursts } from "../../runtime/batches.js";
+import { mortalRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/life.js";
-import { mortalRuntime } from "../../runtime/mortal-runtime.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { nodeKeys } from "../../runtime/node/node-keys.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { LazyWindow } from "../../window/lazy-window.js";
 import { createLogger } from "../ui/create-logger.js";
-import { inLives } from "../ui/lives.js";
+import { inLives } from "../ui/lifetimes.js";
 import { leaveParent, tellParent } from "../ui/parent.js";
 import { parsedOptions } from "../ui/parsed-options.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
-import { untilTold } from "../ui/until-told.js";
+import { untilTold } from "../ui/until-stopped.js";
 import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
 import { type ListenFlags, listenOptions, outsideDoor } from "./listen.js";
 import { logOptions } from "./logs/log-options.js";
@@ -98,7 +98,7 @@ async function serveOnce(
   const holders = new Bursts(runtime.timers, HOLDERS_EVERY, tellHolders);
   // Who has a host decides what `up` does to it.
   const supervisor = parentSupervisor(rest, () => holders.flush());
-  let window: LazyWindow | undefined;
+  let dashboard: LazyDashboard | undefined;
   tellParent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({
     runtime,
@@ -112,12 +112,13 @@ async function serveOnce(
     logRequests: options.logRequests === true,
     onHolder: (host, pid) => {
       holders.add({ host, pid });
-      window?.look(host);
+      dashboard?.look(host);
     },
     extend: (inside) => {
-      const load = async () => (await import("./window/cluster-window.js")).clusterWindow(inside, runtime, directory);
-      window = new LazyWindow(load);
-      return window;
+      const load = async () =>
+        (await import("./dashboard/cluster-dashboard.js")).clusterDashboard(inside, runtime, directory);
+      dashboard = new LazyDashboard(load);
+      return dashboard;
     },
     ...(supervisor === undefined ? {} : { supervisor }),
   });

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
-import type { OnlineDataMigration } from "../../conductor/methods/work.js";
-import type { Conductor } from "../../conductor/port.js";
+import type { OnlineDataMigration } from "../../conductor-client/methods/work.js";
+import type { Conductor } from "../../conductor-client/port.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { stateDir } from "../../cluster/local/state-dir.js";
-import { ownStore } from "../../cluster/store/open-store.js";
+import { stateDir } from "../../control-plane/local/state-dir.js";
+import { ownStore } from "../../control-plane/store/open-store.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { destructive } from "../ui/destructive.js";

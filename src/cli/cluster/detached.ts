@@ -1,6 +1,6 @@
-import type { ComponentStatus } from "../../cluster/local/component.js";
-import type { StateDir } from "../../cluster/local/state-dir.js";
-import type { HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { ComponentStatus } from "../../control-plane/local/component.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { destructive } from "../ui/destructive.js";

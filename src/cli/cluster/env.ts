@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { openrc, quoted } from "../../cluster/identity/openrc.js";
-import { clientEnvironment, DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { openrc, quoted } from "../../control-plane/identity/openrc.js";
+import { clientEnvironment, DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";

@@ -1,6 +1,6 @@
 import { driverRecordPath, readDriverRecord } from "../../agent/startup/driver-record.js";
-import { IRONIC_FAULTS } from "../../cluster/ironic/fault-points.js";
-import { FAULT_LANGUAGE, type FaultPoint, type FaultTable, listPoints, settingsOf } from "../../faults/fault-knobs.js";
+import { IRONIC_FAULTS } from "../../control-plane/bare-metal/fault-points.js";
+import { FAULT_LANGUAGE, type FaultPoint, type FaultTable, listPoints, settingsOf } from "../../faults/fault-rules.js";
 import type { Files } from "../../runtime/files.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { IRONIC_FAULTS } from "../../cluster/ironic/fault-points.js";
-import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../cluster/local/state-dir.js";
+import { IRONIC_FAULTS } from "../../control-plane/bare-metal/fault-points.js";
+import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import {
   FAULT_LANGUAGE,
@@ -11,7 +11,7 @@ import {
   InvalidFault,
   parseKnob,
   unknownPoint,
-} from "../../faults/fault-knobs.js";
+} from "../../faults/fault-rules.js";
 import { isLive } from "../../faults/fault-set.js";
 import { expandHosts, HostRangeError } from "../../records/host-range.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -22,7 +22,7 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { allPointGroups, ironicPointGroups, pointGroupsOfHost, pointsJson, pointsText } from "./fault-points.js";
-import { CONTROL_PLANE, KeptHosts } from "./kept-hosts.js";
+import { CONTROL_PLANE, KeptHosts } from "./saved-hosts.js";
 import { unknownHost } from "./unknown-host.js";
 
 interface FaultOptions {

@@ -1,4 +1,4 @@
-import type { HostStatus } from "../../cluster/local/cluster-status.js";
+import type { HostStatus } from "../../control-plane/local/cluster-status.js";
 
 /** `2 running, 1 shut off (1 stale)`, `1 shut off (1 moving)`; `-` without a hypervisor. */
 export function guestSummary({ guests }: Pick<HostStatus, "guests">): string {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts } from "../../records/host-range.js";
 import type { Files } from "../../runtime/files.js";
-import { type HostSetting, isSetting } from "./kept-hosts.js";
+import { type HostSetting, isSetting } from "./saved-hosts.js";
 
 /** Hosts that `compute-cluster host add` wants, for `compute-cluster up` to read. */
 export interface HostAddition {

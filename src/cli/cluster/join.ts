@@ -1,15 +1,15 @@
 import { isIP } from "node:net";
 import { Command } from "commander";
-import { quoted } from "../../cluster/identity/openrc.js";
-import { NoLocalCloud } from "../../cluster/local/cloud-session.js";
+import { quoted } from "../../control-plane/identity/openrc.js";
+import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
 import {
   conductorUrl,
   DEFAULT_STATE_DIR,
   readClusterInfo,
   type StateDir,
   stateDir,
-} from "../../cluster/local/state-dir.js";
-import { excludeFromGit } from "../../cluster/local/usable-state-dir.js";
+} from "../../control-plane/local/state-dir.js";
+import { excludeFromGit } from "../../control-plane/local/usable-state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createTerminal } from "../ui/terminal.js";

@@ -1,12 +1,12 @@
-import { openCloudSession } from "../../cluster/local/cloud-session.js";
-import { hostsInShort } from "../../cluster/local/host-summary.js";
-import type { StateDir } from "../../cluster/local/state-dir.js";
+import { openCloudSession } from "../../control-plane/local/cloud-session.js";
+import { hostsInShort } from "../../control-plane/local/host-summary.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { foldHosts } from "../../records/host-range.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { HostNotRemoved, removeHost } from "./host/remove-host.js";
-import type { KeptHosts } from "./kept-hosts.js";
+import type { KeptHosts } from "./saved-hosts.js";
 import { disableServices, enableServices } from "./service-gate.js";
 
 interface Place {

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { InvalidArgumentError, Option } from "commander";
-import type { StateDir } from "../../cluster/local/state-dir.js";
-import type { OutsideDoor } from "../../cluster/outside-door.js";
+import type { OutsideDoor } from "../../control-plane/external-listener.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { covers, day, factsOf } from "./tls/certificate.js";
 import { ownAddresses } from "./tls/own-addresses.js";

@@ -1,8 +1,8 @@
-import { DatabaseTooNew, DatabaseTooOld, DatabaseUnusable } from "../../cluster/database/database-errors.js";
-import type { StateDir } from "../../cluster/local/state-dir.js";
-import type { Snapshot } from "../../cluster/snapshot/snapshot-file.js";
-import { Snapshots } from "../../cluster/snapshot/snapshots.js";
-import { openStoreToRead } from "../../cluster/store/open-store.js";
+import { DatabaseTooNew, DatabaseTooOld, DatabaseUnusable } from "../../control-plane/database/database-errors.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
+import type { Snapshot } from "../../control-plane/snapshot/snapshot-file.js";
+import { Snapshots } from "../../control-plane/snapshot/snapshots.js";
+import { openStoreToRead } from "../../control-plane/store/open-store.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { ask, canAsk } from "../ui/ask.js";

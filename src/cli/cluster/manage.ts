@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { audit } from "../../cluster/manage/audit.js";
-import { healAllocations } from "../../cluster/manage/heal-allocations.js";
-import { ironicNodeMove } from "../../cluster/manage/ironic-node-move.js";
-import { syncAggregates } from "../../cluster/manage/sync-aggregates.js";
+import { audit } from "../../control-plane/manage/audit.js";
+import { healAllocations } from "../../control-plane/manage/heal-allocations.js";
+import { ironicNodeMove } from "../../control-plane/manage/ironic-node-move.js";
+import { syncAggregates } from "../../control-plane/manage/sync-aggregates.js";
 import { AUDIT_RETURN_CODES, HEAL_RETURN_CODES, SYNC_RETURN_CODES } from "./manage/return-codes.js";
 import { commandWith, type ManageFlags } from "./manage/run.js";
 

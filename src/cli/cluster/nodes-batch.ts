@@ -1,4 +1,4 @@
-import { type HostStatus, sumOfUsages } from "../../cluster/local/cluster-status.js";
+import { type HostStatus, sumOfUsages } from "../../control-plane/local/cluster-status.js";
 
 /** A host, or a provider without one; `nodes`: as many providers as the host has. */
 export interface TableRow extends HostStatus {

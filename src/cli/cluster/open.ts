@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 import { Command } from "commander";
-import { NoLocalCloud } from "../../cluster/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
+import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";

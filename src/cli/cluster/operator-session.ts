@@ -1,7 +1,7 @@
-import { NoLocalCloud } from "../../cluster/local/cloud-session.js";
-import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
-import { connectToConductor } from "../../conductor/connect-to-conductor.js";
-import type { HostSession } from "../../conductor/port.js";
+import { connectToConductor } from "../../conductor-client/connect-to-conductor.js";
+import type { HostSession } from "../../conductor-client/port.js";
+import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
+import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { version } from "../ui/version.js";
 

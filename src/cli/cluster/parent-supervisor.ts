@@ -1,6 +1,6 @@
-import type { HostSupervisor } from "../../cluster/conductor/host-supervisor.js";
-import { type HostAnswer, type HostCommand, isHostAnswer } from "../../cluster/local/reports.js";
-import type { HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostSupervisor } from "../../control-plane/conductor/host-supervisor.js";
+import { type HostAnswer, type HostCommand, isHostAnswer } from "../../control-plane/local/reports.js";
 import { onParentMessage, tellParent } from "../ui/parent.js";
 
 interface Question {

@@ -1,14 +1,14 @@
 import { homedir } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { quoted } from "../../cluster/identity/openrc.js";
+import { quoted } from "../../control-plane/identity/openrc.js";
 import {
   clustersHome,
   isClusterName,
   KnownClusters,
   nameOfRoot,
   rootOfName,
-} from "../../cluster/local/known-clusters.js";
-import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
+} from "../../control-plane/local/known-clusters.js";
+import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 

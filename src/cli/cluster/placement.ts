@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 
 import { Command, Option } from "commander";
-import { startPlacement } from "../../cluster/placement/standalone.js";
+import { startPlacement } from "../../control-plane/placement/standalone.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeModules } from "../../runtime/node/node-modules.js";
@@ -11,7 +11,7 @@ import { NodeServers } from "../../runtime/node/node-servers.js";
 import { createLogger } from "../ui/create-logger.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
-import { untilTold } from "../ui/until-told.js";
+import { untilTold } from "../ui/until-stopped.js";
 import { logOptions } from "./logs/log-options.js";
 
 interface PlacementCommandOptions {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
-import type { HypervisorGuest } from "../../cluster/local/cluster-status.js";
-import type { StateDir } from "../../cluster/local/state-dir.js";
-import type { HostSession } from "../../conductor/port.js";
+import type { HostSession } from "../../conductor-client/port.js";
+import type { HypervisorGuest } from "../../control-plane/local/cluster-status.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { withOperatorSession } from "./operator-session.js";
 

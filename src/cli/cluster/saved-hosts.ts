@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { StateDir } from "../../cluster/local/state-dir.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { isRelease, type Release } from "../../records/index.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import { isObject } from "../../runtime/is-object.js";

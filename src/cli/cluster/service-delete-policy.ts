@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { SERVICE_DELETE_POLICIES } from "../../cluster/conductor/service-delete.js";
+import { SERVICE_DELETE_POLICIES } from "../../control-plane/conductor/service-delete.js";
 
 /** The option of all that start a control plane. */
 export function serviceDeletePolicy(): Option {

@@ -1,4 +1,4 @@
-import type { CloudSession } from "../../cluster/local/cloud-session.js";
+import type { CloudSession } from "../../control-plane/local/cloud-session.js";
 import { mapConcurrently } from "../../runtime/queue.js";
 
 /** Why a service is disabled whose host `up` was started without. */

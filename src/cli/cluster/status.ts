@@ -1,15 +1,15 @@
 import { Command } from "commander";
-import { openCloudSession } from "../../cluster/local/cloud-session.js";
-import { clusterStatus, type HostStatus, type ServerStatus } from "../../cluster/local/cluster-status.js";
-import { clusterSummary } from "../../cluster/local/cluster-summary.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { openCloudSession } from "../../control-plane/local/cloud-session.js";
+import { clusterStatus, type HostStatus, type ServerStatus } from "../../control-plane/local/cluster-status.js";
+import { clusterSummary } from "../../control-plane/local/cluster-summary.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { guestSummary } from "./guest-summary.js";
-import { nodesTogether, type TableRow } from "./nodes-together.js";
+import { nodesTogether, type TableRow } from "./nodes-batch.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
 import { summaryText } from "./summary-text.js";
 

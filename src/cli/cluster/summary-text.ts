@@ -1,4 +1,4 @@
-import type { ClusterSummary } from "../../cluster/local/cluster-summary.js";
+import type { ClusterSummary } from "../../control-plane/local/cluster-summary.js";
 
 /** Hosts that are named; of the others only how many they are is said. */
 const NAMED = 20;

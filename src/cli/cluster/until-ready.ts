@@ -1,5 +1,5 @@
-import { hostsInShort } from "../../cluster/local/host-summary.js";
-import type { HostSession } from "../../conductor/port.js";
+import type { HostSession } from "../../conductor-client/port.js";
+import { hostsInShort } from "../../control-plane/local/host-summary.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { ProgressBar } from "../ui/progress-bar.js";
 import type { Terminal } from "../ui/terminal.js";

@@ -1,10 +1,10 @@
-import type { AgentPlan } from "../../cluster/local/agent-process.js";
-import type { StateDir } from "../../cluster/local/state-dir.js";
-import type { Supervisor, SupervisorOptions } from "../../cluster/local/supervisor.js";
+import type { AgentPlan } from "../../control-plane/local/agent-process.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
+import type { Supervisor, SupervisorOptions } from "../../control-plane/local/supervisor.js";
 import { RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { agentPlans, groupsOf, type HostGroup, type Sharing } from "./agent-plans.js";
-import { CONTROL_PLANE, type HostSetting, type HostSettings } from "./kept-hosts.js";
 import { type ListenFlags, listenArguments } from "./listen.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettings } from "./saved-hosts.js";
 
 export interface UpOptions extends ListenFlags {
   /** Absent: those that the cluster has; {@link DEFAULT_HOSTS} where it has none yet. */

@@ -1,10 +1,10 @@
-import type { AgentPlan } from "../../cluster/local/agent-process.js";
-import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../cluster/local/reports.js";
-import type { Supervisor } from "../../cluster/local/supervisor.js";
-import type { HostProcess } from "../../conductor/methods/hosts.js";
-import type { HostAction } from "../../conductor/methods/session.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostAction } from "../../conductor-client/methods/session.js";
+import type { AgentPlan } from "../../control-plane/local/agent-process.js";
+import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../control-plane/local/reports.js";
+import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-range.js";
-import { CONTROL_PLANE, type HostSetting, type KeptHosts } from "./kept-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type KeptHosts } from "./saved-hosts.js";
 import { NOT_STARTED } from "./service-gate.js";
 
 export interface UpHostsOptions {

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { MOST_HOSTS } from "../../records/host-range.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeTimers } from "../../runtime/node/node-timers.js";

@@ -1,7 +1,7 @@
-import { quoted } from "../../cluster/identity/openrc.js";
-import { hostsInShort } from "../../cluster/local/host-summary.js";
-import type { StateDir } from "../../cluster/local/state-dir.js";
-import type { HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import { quoted } from "../../control-plane/identity/openrc.js";
+import { hostsInShort } from "../../control-plane/local/host-summary.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { wrapWords } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
 

@@ -1,5 +1,5 @@
-import { isClusterName } from "../../cluster/local/known-clusters.js";
-import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../cluster/local/state-dir.js";
+import { isClusterName } from "../../control-plane/local/known-clusters.js";
+import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { knownClusters, nameOf, rootOf } from "../cluster/place.js";
 import type { ValueKind } from "./complete.js";
@@ -20,7 +20,7 @@ export async function valuesOf(kind: ValueKind, options: ReadonlyMap<string, str
     case "cluster":
       return (await knownClusters().roots()).map(nameOf).filter((found) => found !== null);
     case "snapshot": {
-      const { Snapshots } = await import("../../cluster/snapshot/snapshots.js");
+      const { Snapshots } = await import("../../control-plane/snapshot/snapshots.js");
       return (await new Snapshots(directory, files).list()).map((found) => found.name);
     }
     case "scenario":

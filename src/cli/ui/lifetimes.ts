@@ -1,6 +1,6 @@
-import { isGoOn, isRest } from "../../cluster/local/reports.js";
+import { isGoOn, isRest } from "../../control-plane/local/reports.js";
 import { onParentMessage, tellParent } from "./parent.js";
-import { untilTold } from "./until-told.js";
+import { untilTold } from "./until-stopped.js";
 
 interface Lives<T, R> {
   /** What other arguments ask for. */

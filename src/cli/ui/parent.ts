@@ -5,7 +5,7 @@ import {
   type HostStatesReport,
   isAddHosts,
   type Resting,
-} from "../../cluster/local/reports.js";
+} from "../../control-plane/local/reports.js";
 
 /** True: `compute-cluster up` has started this process, and may have ended since. */
 const isChild = (): boolean => process.send !== undefined;

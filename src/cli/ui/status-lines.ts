@@ -1,5 +1,5 @@
-import type { ComponentState, ComponentStatus } from "../../cluster/local/component.js";
-import { hostsInShort } from "../../cluster/local/host-summary.js";
+import type { ComponentState, ComponentStatus } from "../../control-plane/local/component.js";
+import { hostsInShort } from "../../control-plane/local/host-summary.js";
 import { terminalText } from "../../runtime/terminal-text.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import { wrapWords } from "./table.js";

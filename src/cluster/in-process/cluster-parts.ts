@@ -1,9 +1,9 @@
 import { controlPlaneConfig } from "../../cli/cluster/control-plane-config.js";
 import { outsideDoor } from "../../cli/cluster/listen.js";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.js";
-import { conductorUrl, type StateDir } from "../../cluster/local/state-dir.js";
-import type { RequestListener } from "../../cluster/request-log/watched-requests.js";
-import { type DownHosts, forgetDownHosts, readDownHosts } from "../../cluster/snapshot/saved-hosts.js";
+import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.js";
+import { conductorUrl, type StateDir } from "../../control-plane/local/state-dir.js";
+import type { RequestListener } from "../../control-plane/request-log/watched-requests.js";
+import { type DownHosts, forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-hosts.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeKeys } from "../../runtime/node/node-keys.js";

@@ -1,14 +1,14 @@
 import { mirrorInPlacement } from "../../cli/cluster/file/mirror-in-placement.js";
-import { snapshotFacts } from "../../cli/cluster/snapshot/snapshot-facts.js";
+import { snapshotFacts } from "../../cli/cluster/snapshot/snapshot-metadata.js";
 import { noHeartbeatText, untilReady } from "../../cli/cluster/until-ready.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
-import { isAtRest, reportAll } from "../../cluster/at-rest.js";
-import { tokensOf } from "../../cluster/identity/tokens/kept-tokens.js";
-import { clientEnvironment, type StateDir } from "../../cluster/local/state-dir.js";
-import { finishInterruptedRestore, restoreSnapshot } from "../../cluster/snapshot/restore.js";
-import { savedHosts } from "../../cluster/snapshot/saved-hosts.js";
-import type { Snapshot, SnapshotFacts } from "../../cluster/snapshot/snapshot-file.js";
-import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../cluster/snapshot/snapshots.js";
+import { isAtRest, reportAll } from "../../control-plane/at-rest.js";
+import { tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
+import { clientEnvironment, type StateDir } from "../../control-plane/local/state-dir.js";
+import { finishInterruptedRestore, restoreSnapshot } from "../../control-plane/snapshot/restore.js";
+import { savedHosts } from "../../control-plane/snapshot/saved-hosts.js";
+import type { Snapshot, SnapshotFacts } from "../../control-plane/snapshot/snapshot-file.js";
+import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-range.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -24,11 +24,11 @@ import type {
 } from "../cluster.js";
 import { clusterFaults } from "../faults.js";
 import { loggerTo } from "../logs.js";
-import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "../looks.js";
+import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "../views.js";
 import { ClusterParts, refuseFailed } from "./cluster-parts.js";
 import type { LocalAgents } from "./local-agents.js";
+import { SeenRequests } from "./observed-requests.js";
 import { PassingTime } from "./passing-time.js";
-import { SeenRequests } from "./seen-requests.js";
 import { whatToStart } from "./what-to-start.js";
 
 /** A control plane and agents, each as it would be in a process of its own, in this one. */

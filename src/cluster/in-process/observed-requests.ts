@@ -1,5 +1,5 @@
-import { withoutSecrets } from "../../cluster/request-log/shown-target.js";
-import type { AnsweredRequest } from "../../cluster/request-log/watched-requests.js";
+import { withoutSecrets } from "../../control-plane/request-log/rendered-target.js";
+import type { AnsweredRequest } from "../../control-plane/request-log/watched-requests.js";
 import type { SeenRequest } from "../cluster.js";
 
 /** Requests that are kept. */

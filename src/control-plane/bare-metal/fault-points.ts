@@ -1,4 +1,4 @@
-import { type FaultPoint, faultTable } from "../../faults/fault-knobs.js";
+import { type FaultPoint, faultTable } from "../../faults/fault-rules.js";
 import type { HardwareWork } from "./provision-states.js";
 
 /** What hardware does takes so long, in milliseconds. */

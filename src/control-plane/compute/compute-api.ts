@@ -5,7 +5,7 @@ import { jsonText } from "../http/json-text.js";
 import { type MicroversionRange, negotiate } from "../http/microversion.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
-import { Turns } from "../turns.js";
+import { Turns } from "../time-slices.js";
 import { type Answer, Call, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, Fault, notFound } from "./api/fault.js";

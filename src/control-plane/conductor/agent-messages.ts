@@ -1,13 +1,13 @@
-import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
+import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
 import {
   AGENT_METHODS,
   type AgentCall,
   type AgentCast,
   type AgentMethod,
   type AgentMethods,
-} from "../../conductor/methods/agent.js";
-import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
-import { RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
+} from "../../conductor-client/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
+import { RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
 import type { Store } from "../store/store.js";
 import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";

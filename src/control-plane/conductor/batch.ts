@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.js";
-import type { Turns } from "../turns.js";
+import type { Turns } from "../time-slices.js";
 import { type Dispatcher, useOfRecords } from "./dispatcher.js";
 import type { Message } from "./read-frame.js";
 

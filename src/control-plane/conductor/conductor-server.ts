@@ -1,5 +1,5 @@
-import { ConductorError } from "../../conductor/errors.js";
-import { CONDUCTOR_PATH, type Outcome } from "../../conductor/wire/frames.js";
+import { ConductorError } from "../../conductor-client/errors.js";
+import { CONDUCTOR_PATH, type Outcome } from "../../conductor-client/wire/frames.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { SocketAcceptor } from "../../runtime/server.js";
 import type { Socket } from "../../runtime/socket.js";
@@ -8,7 +8,7 @@ import { equalInConstantTime } from "../constant-time.js";
 import type { StandIns } from "../identity/tokens/stand-in.js";
 import type { RequestRecorder } from "../request-log/request-recorder.js";
 import type { Store } from "../store/store.js";
-import { Turns } from "../turns.js";
+import { Turns } from "../time-slices.js";
 import { type AgentBus, AgentMessages } from "./agent-messages.js";
 import { Batch } from "./batch.js";
 import { Dispatcher } from "./dispatcher.js";

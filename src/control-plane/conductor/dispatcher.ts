@@ -1,8 +1,8 @@
-import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor/errors.js";
-import { CONDUCTOR_METHODS } from "../../conductor/methods/conductor.js";
-import { SESSION_METHODS } from "../../conductor/methods/session.js";
-import { encodeError } from "../../conductor/wire/error-codec.js";
-import { type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
+import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor-client/errors.js";
+import { CONDUCTOR_METHODS } from "../../conductor-client/methods/conductor.js";
+import { SESSION_METHODS } from "../../conductor-client/methods/session.js";
+import { encodeError } from "../../conductor-client/wire/error-codec.js";
+import { type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire/frames.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";

@@ -1,4 +1,4 @@
-import { WATCH_GUESTS } from "../../conductor/methods/session.js";
+import { WATCH_GUESTS } from "../../conductor-client/methods/session.js";
 import type { Session } from "./session.js";
 
 /** Knows whether somebody looks at the hosts' guests. While somebody does, agents say whose have changed; else they say nothing. */

@@ -1,5 +1,10 @@
-import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
-import { type ControlledHost, HOST_CONTROL, type HostAction, type HostState } from "../../conductor/methods/session.js";
+import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
+import {
+  type ControlledHost,
+  HOST_CONTROL,
+  type HostAction,
+  type HostState,
+} from "../../conductor-client/methods/session.js";
 import type { Session } from "./session.js";
 
 /** A host that a connected process starts, stops and kills on demand. */

@@ -1,5 +1,5 @@
-import { HostLeaseHeld } from "../../conductor/errors.js";
-import { LEASE_LOST, type LeaseHolder } from "../../conductor/methods/session.js";
+import { HostLeaseHeld } from "../../conductor-client/errors.js";
+import { LEASE_LOST, type LeaseHolder } from "../../conductor-client/methods/session.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { HostLease } from "../store/leases.js";
 import type { Store } from "../store/store.js";

@@ -1,5 +1,5 @@
-import type { HostProcess } from "../../conductor/methods/hosts.js";
-import type { HostAction } from "../../conductor/methods/session.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostAction } from "../../conductor-client/methods/session.js";
 import type { OVER_THE_LINK } from "../local/reports.js";
 
 /** What starts and ends the agents' processes: `compute-cluster up`, the parent of the control plane. */

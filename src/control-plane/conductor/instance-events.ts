@@ -1,5 +1,5 @@
-import type { AgentMethods } from "../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../conductor/methods/method.js";
+import type { AgentMethods } from "../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { FINAL_MIGRATION_STATUSES, type Instance } from "../../records/index.js";
 import type { Store } from "../store/store.js";
 import type { AgentBus } from "./agent-messages.js";

@@ -1,7 +1,7 @@
 import type { ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
-import { InvalidParameters } from "../../conductor/errors.js";
-import type { RemoteMethods } from "../../conductor/methods/method.js";
+import { InvalidParameters } from "../../conductor-client/errors.js";
+import type { RemoteMethods } from "../../conductor-client/methods/method.js";
 import { object } from "../../records/field.js";
 import { FieldChecks, wrongField } from "./field-checks.js";
 

@@ -1,7 +1,13 @@
-import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
+import {
+  type Meta,
+  type Outcome,
+  type ResponseFrame,
+  RPC_CODES,
+  type RpcId,
+} from "../../conductor-client/wire/frames.js";
 import { isHostName } from "../../records/host-name.js";
 import { isObject } from "../../runtime/is-object.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../http/door-limits.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../http/listener-limits.js";
 import { respond } from "./session.js";
 
 /** A request in the standard's form, with what may be left out filled in. */

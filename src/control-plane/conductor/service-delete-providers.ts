@@ -1,6 +1,6 @@
-import { PlacementError } from "../../placement/errors.js";
-import type { ReportClient } from "../../placement/report-client.js";
-import type { RequestContext } from "../../placement/types.js";
+import { PlacementError } from "../../placement-client/errors.js";
+import type { ReportClient } from "../../placement-client/report-client.js";
+import type { RequestContext } from "../../placement-client/types.js";
 import type { ComputeNode } from "../../records/index.js";
 import type { Logger } from "../../runtime/logger.js";
 import { mapConcurrently } from "../../runtime/queue.js";

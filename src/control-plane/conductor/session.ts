@@ -1,6 +1,6 @@
-import { type ConductorError, MessagingTimeout } from "../../conductor/errors.js";
-import { decodeError, encodeError } from "../../conductor/wire/error-codec.js";
-import type { Meta, Outcome, ResponseFrame, RpcId } from "../../conductor/wire/frames.js";
+import { type ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
+import { decodeError, encodeError } from "../../conductor-client/wire/error-codec.js";
+import type { Meta, Outcome, ResponseFrame, RpcId } from "../../conductor-client/wire/frames.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Socket } from "../../runtime/socket.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";

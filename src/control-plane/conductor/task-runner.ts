@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/task.js";
-import type { Turns } from "../turns.js";
+import type { Turns } from "../time-slices.js";
 
 /** What a task's flow is told about its run. */
 export interface TaskContext {

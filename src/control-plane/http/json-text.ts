@@ -1,4 +1,4 @@
-import type { Turns } from "../turns.js";
+import type { Turns } from "../time-slices.js";
 import type { Json } from "./json.js";
 
 /** Members of a list that are written in one go. */

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../runtime/refusal.js";
+import type { Refusal } from "../../runtime/rejection.js";
 import type { ServiceResponse } from "../../runtime/service.js";
 
 /** What OpenStack's web framework says of each status before the detail. */

@@ -1,5 +1,5 @@
 import type { ServiceRequest } from "../../runtime/service.js";
-import { DOOR_LIMITS, excessOf } from "./door-limits.js";
+import { DOOR_LIMITS, excessOf } from "./listener-limits.js";
 
 export type JsonBody =
   | { readonly kind: "json"; readonly value: unknown }

@@ -9,7 +9,7 @@ import { effectiveLimit } from "./limits/limit-rules.js";
 import { stableId } from "./stable-id.js";
 import { openIdentityStore, ownId, REGION, type ServiceUser } from "./store/bootstrap.js";
 import { DEFAULT_DOMAIN } from "./store/new-project.js";
-import { PeopleStore } from "./store/people-store.js";
+import { PeopleStore } from "./store/user-store.js";
 import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
 import { callerOf, StandIns } from "./tokens/stand-in.js";
 import { TokenStore } from "./tokens/token-store.js";

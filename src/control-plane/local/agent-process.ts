@@ -1,5 +1,5 @@
-import type { AgentState, HostProcess } from "../../conductor/methods/hosts.js";
-import type { HostAction } from "../../conductor/methods/session.js";
+import type { AgentState, HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostAction } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import type { DownHosts } from "../snapshot/saved-hosts.js";

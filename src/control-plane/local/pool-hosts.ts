@@ -1,4 +1,4 @@
-import type { AgentState } from "../../conductor/methods/hosts.js";
+import type { AgentState } from "../../conductor-client/methods/hosts.js";
 import { hostsInShort, stateCounts } from "./host-summary.js";
 
 /** What is known of one host of a pool. */

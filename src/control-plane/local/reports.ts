@@ -1,4 +1,4 @@
-import type { HostState } from "../../conductor/methods/session.js";
+import type { HostState } from "../../conductor-client/methods/session.js";
 
 /** A child of `compute-cluster up` reports its state over the parent's channel. */
 export interface ComponentReport {

@@ -1,5 +1,5 @@
-import type { HostProcess } from "../../conductor/methods/hosts.js";
-import type { HostAction } from "../../conductor/methods/session.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostAction } from "../../conductor-client/methods/session.js";
 import type { DownHosts } from "../snapshot/saved-hosts.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
 import { Component, type ComponentDoors, type ComponentStatus } from "./component.js";

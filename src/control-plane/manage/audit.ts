@@ -1,6 +1,6 @@
-import { ResourceProviderRetrievalFailed } from "../../placement/errors.js";
-import { listProviders } from "../../placement/provider-requests.js";
-import type { ProviderListing } from "../../placement/types.js";
+import { ResourceProviderRetrievalFailed } from "../../placement-client/errors.js";
+import { listProviders } from "../../placement-client/provider-requests.js";
+import type { ProviderListing } from "../../placement-client/types.js";
 import { pythonRepr } from "../python/plain-repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts } from "./manage-parts.js";
 import { type Orphan, OrphanFinder } from "./orphans.js";

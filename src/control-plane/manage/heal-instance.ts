@@ -1,6 +1,6 @@
-import { consumerToWire, holdsNothing, readConsumer } from "../../placement/consumer-allocations.js";
-import { PlacementError } from "../../placement/errors.js";
-import type { AllocationRewrite, ConsumerAllocations } from "../../placement/types.js";
+import { consumerToWire, holdsNothing, readConsumer } from "../../placement-client/consumer-allocations.js";
+import { PlacementError } from "../../placement-client/errors.js";
+import type { AllocationRewrite, ConsumerAllocations } from "../../placement-client/types.js";
 import { type Instance, instanceResources } from "../../records/index.js";
 import { pythonJson } from "../python/plain-json.js";
 import { ManageFailure, type ManageParts } from "./manage-parts.js";

@@ -1,6 +1,6 @@
-import type { Conductor } from "../../conductor/port.js";
-import type { PlacementHttp } from "../../placement/placement-http.js";
-import type { RequestContext } from "../../placement/types.js";
+import type { Conductor } from "../../conductor-client/port.js";
+import type { PlacementHttp } from "../../placement-client/placement-http.js";
+import type { RequestContext } from "../../placement-client/types.js";
 import type { Random } from "../../runtime/random.js";
 import type { Timers } from "../../runtime/timers.js";
 

@@ -1,6 +1,6 @@
-import { ResourceProviderUpdateFailed } from "../../placement/errors.js";
-import { listProviders, putAggregates, readAggregates } from "../../placement/provider-requests.js";
-import { AGAIN, retryConflicts } from "../../placement/retries.js";
+import { ResourceProviderUpdateFailed } from "../../placement-client/errors.js";
+import { listProviders, putAggregates, readAggregates } from "../../placement-client/provider-requests.js";
+import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
 import { mapConcurrently } from "../../runtime/queue.js";
 import type { ManageParts } from "./manage-parts.js";
 

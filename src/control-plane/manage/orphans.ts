@@ -1,13 +1,13 @@
-import { MOST_CONSUMERS } from "../../conductor/methods/operator.js";
-import { readConsumer } from "../../placement/consumer-allocations.js";
-import { PlacementError } from "../../placement/errors.js";
-import { readProviderAllocations } from "../../placement/provider-allocations.js";
+import { MOST_CONSUMERS } from "../../conductor-client/methods/operator.js";
+import { readConsumer } from "../../placement-client/consumer-allocations.js";
+import { PlacementError } from "../../placement-client/errors.js";
+import { readProviderAllocations } from "../../placement-client/provider-allocations.js";
 import type {
   ConsumerAllocations,
   ProviderAllocations,
   ProviderListing,
   ResourceAmounts,
-} from "../../placement/types.js";
+} from "../../placement-client/types.js";
 import type { ManageParts } from "./manage-parts.js";
 
 /** Consumers without any of these are not Nova's. */

@@ -1,7 +1,7 @@
-import { isAsRead, readConsumer, writeConsumer } from "../../placement/consumer-allocations.js";
-import { ConsumerAllocationRetrievalFailed, PlacementAPIConnectFailure } from "../../placement/errors.js";
-import { AGAIN, retryConflicts } from "../../placement/retries.js";
-import type { AllocationRewrite } from "../../placement/types.js";
+import { isAsRead, readConsumer, writeConsumer } from "../../placement-client/consumer-allocations.js";
+import { ConsumerAllocationRetrievalFailed, PlacementAPIConnectFailure } from "../../placement-client/errors.js";
+import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
+import type { AllocationRewrite } from "../../placement-client/types.js";
 import type { ManageParts } from "./manage-parts.js";
 
 /**

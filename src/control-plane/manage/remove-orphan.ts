@@ -1,4 +1,4 @@
-import { isAsRead, readConsumer } from "../../placement/consumer-allocations.js";
+import { isAsRead, readConsumer } from "../../placement-client/consumer-allocations.js";
 import type { ManageParts } from "./manage-parts.js";
 import type { Orphan } from "./orphans.js";
 import { putAllocations } from "./put-allocations.js";

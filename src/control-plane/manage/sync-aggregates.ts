@@ -1,6 +1,6 @@
-import { PlacementAPIConnectFailure, ResourceProviderAggregateRetrievalFailed } from "../../placement/errors.js";
-import { readAggregates } from "../../placement/provider-requests.js";
-import { AGAIN, retryConflicts } from "../../placement/retries.js";
+import { PlacementAPIConnectFailure, ResourceProviderAggregateRetrievalFailed } from "../../placement-client/errors.js";
+import { readAggregates } from "../../placement-client/provider-requests.js";
+import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
 import { ManageFailure, type ManageParts } from "./manage-parts.js";
 import { NO_PLACEMENT } from "./put-allocations.js";
 

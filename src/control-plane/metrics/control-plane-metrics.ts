@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { isUp } from "../../conductor/liveness.js";
+import { isUp } from "../../conductor-client/liveness.js";
 import { VM_STATES } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/files.js";

@@ -9,7 +9,7 @@ import { jsonText } from "../http/json-text.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
-import { Turns } from "../turns.js";
+import { Turns } from "../time-slices.js";
 import { NetworkCall, type NetworkRoute } from "./api/call.js";
 import { NetworkFault, networkFault, notFound } from "./api/fault.js";
 import { NETWORK_API_ROUTES } from "./network-routes.js";

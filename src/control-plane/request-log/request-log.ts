@@ -1,6 +1,6 @@
 import type { Logger } from "../../runtime/logger.js";
+import { withoutSecrets } from "./rendered-target.js";
 import { serviceNameOf } from "./service-names.js";
-import { withoutSecrets } from "./shown-target.js";
 import type { RequestListener } from "./watched-requests.js";
 
 /** The id that a caller gives what it is doing, which goes on to the services that are asked for it. */

@@ -3,13 +3,13 @@ import {
   type Recorded,
   type RecordedEvent,
   type RecordedRequest,
-} from "../../conductor/methods/cluster.js";
-import type { RecordedCaller } from "../../conductor/methods/recorded-caller.js";
+} from "../../conductor-client/methods/cluster.js";
+import type { RecordedCaller } from "../../conductor-client/methods/recorded-caller.js";
 import type { Clock } from "../../runtime/clock.js";
 import { BYTES } from "../../runtime/service.js";
-import { type DoorLimits, excessOf } from "../http/door-limits.js";
+import { type DoorLimits, excessOf } from "../http/listener-limits.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
-import { withoutSecrets } from "./shown-target.js";
+import { withoutSecrets } from "./rendered-target.js";
 import type { AnsweredRequest, RequestListener } from "./watched-requests.js";
 import { withoutSecretFields } from "./without-secrets.js";
 

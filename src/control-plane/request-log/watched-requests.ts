@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { Refuse } from "../../runtime/refusal.js";
+import type { Refuse } from "../../runtime/rejection.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 

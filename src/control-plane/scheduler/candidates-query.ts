@@ -1,4 +1,4 @@
-import type { CandidatesGroup } from "../../placement/types.js";
+import type { CandidatesGroup } from "../../placement-client/types.js";
 import { imagePropertiesOf, type ResourceRequest, resourceRequest } from "../../records/index.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";

@@ -1,5 +1,5 @@
-import type { ReportClient } from "../../placement/report-client.js";
-import type { Allocations, Claim } from "../../placement/types.js";
+import type { ReportClient } from "../../placement-client/report-client.js";
+import type { Allocations, Claim } from "../../placement-client/types.js";
 import type { Selection } from "../../records/index.js";
 
 /**

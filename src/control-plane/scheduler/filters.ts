@@ -1,4 +1,4 @@
-import { isUp } from "../../conductor/liveness.js";
+import { isUp } from "../../conductor-client/liveness.js";
 import type { SchedulerFilter } from "../../config/sections/service-options.js";
 import { type GroupState, groupRefusal } from "./group-placements.js";
 import { hasCapabilities, supportsImage } from "./host-requirements.js";

@@ -4,7 +4,7 @@ import type {
   Allocations,
   ProviderSummary,
   RootOffer,
-} from "../../placement/types.js";
+} from "../../placement-client/types.js";
 import type { Selection } from "../../records/index.js";
 import type { HostRecords, ScheduledNode, ScheduledService } from "./host-records.js";
 

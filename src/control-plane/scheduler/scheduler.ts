@@ -1,6 +1,6 @@
 import type { SchedulerFilter } from "../../config/sections/service-options.js";
-import type { ReportClient } from "../../placement/report-client.js";
-import type { CandidatesGroup } from "../../placement/types.js";
+import type { ReportClient } from "../../placement-client/report-client.js";
+import type { CandidatesGroup } from "../../placement-client/types.js";
 import type { ComputeNode, Selection } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";

@@ -2,7 +2,7 @@ import { hostsInShort } from "../local/host-summary.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 import { fieldChanges, type SeedStep } from "./change.js";
-import { SeedRefused } from "./seed-refused.js";
+import { SeedRefused } from "./seed-rejected.js";
 import type { AggregateText } from "./seed-schema.js";
 
 const ZONE = "availability_zone";

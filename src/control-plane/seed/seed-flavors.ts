@@ -3,7 +3,7 @@ import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
 import type { ProjectNames } from "./project-names.js";
-import { SeedRefused } from "./seed-refused.js";
+import { SeedRefused } from "./seed-rejected.js";
 import type { FlavorText } from "./seed-schema.js";
 
 const DEFAULTS = {

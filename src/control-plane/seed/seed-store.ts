@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { openIdentityStore } from "../identity/store/bootstrap.js";
 import { IDENTITY_SCHEMA } from "../identity/store/identity-schema.js";
 import { IdentityStore } from "../identity/store/identity-store.js";
-import { PeopleStore } from "../identity/store/people-store.js";
+import { PeopleStore } from "../identity/store/user-store.js";
 import { ImageStore } from "../image/image-store.js";
 import { ImageTable } from "../image/image-table.js";
 import { IMAGE_SCHEMA } from "../image/image-tables.js";

@@ -1,5 +1,5 @@
 import { isSameName } from "../identity/name-key.js";
-import type { PeopleStore } from "../identity/store/people-store.js";
+import type { PeopleStore } from "../identity/store/user-store.js";
 import { fieldChanges, type SeedStep } from "./change.js";
 import type { ProjectText, UserText } from "./seed-schema.js";
 

@@ -5,9 +5,9 @@ import { ProjectNames } from "./project-names.js";
 import { aggregateSteps, aggregateTexts, refuseZones, type WantedAggregates } from "./seed-aggregates.js";
 import { flavorSteps, flavorTexts } from "./seed-flavors.js";
 import { type ImageBytes, imageSteps, imageTexts } from "./seed-images.js";
-import { projectSteps, projectTexts, userSteps, userTexts } from "./seed-people.js";
 import type { AggregateText, FlavorText, ImageText, ProjectText, UserText } from "./seed-schema.js";
 import type { SeedPlace, SeedStore } from "./seed-store.js";
+import { projectSteps, projectTexts, userSteps, userTexts } from "./seed-users.js";
 
 /** What a cluster is to have besides hosts; what is absent is left as it is. */
 export interface Seed {

@@ -14,11 +14,11 @@ import {
   writeSparse,
   writeWhole,
 } from "../../runtime/node/file-tree.js";
-import { SpareEntries } from "../../runtime/node/spare-entries.js";
+import { SpareEntries } from "../../runtime/node/preallocated-entries.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";
-import { DATABASE, DOWN_HOSTS, JOURNAL, keptFiles, RESTORE, SPARE } from "./kept-files.js";
+import { DATABASE, DOWN_HOSTS, JOURNAL, keptFiles, RESTORE, SPARE } from "./saved-files.js";
 import { type DownHosts, downHosts, downHostsFile } from "./saved-hosts.js";
 import { extentsIn, type SavedEntry, type Snapshot, type SnapshotFacts, storedParts } from "./snapshot-file.js";
 

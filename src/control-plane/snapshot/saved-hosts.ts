@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import type { HostProcess } from "../../conductor/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { Files } from "../../runtime/files.js";
 import { isObject } from "../../runtime/is-object.js";
 import { quoted } from "../identity/openrc.js";
 import type { StateDir } from "../local/state-dir.js";
-import { DOWN_HOSTS } from "./kept-files.js";
+import { DOWN_HOSTS } from "./saved-files.js";
 import { SnapshotRefused } from "./snapshot-error.js";
 
 const SAVED_STATES = ["running", "killed", "stopped", "suspended"] as const;

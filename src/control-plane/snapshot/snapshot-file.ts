@@ -9,7 +9,7 @@ import {
   sizeOf,
   writeWhole,
 } from "../../runtime/node/file-tree.js";
-import { keptFiles } from "./kept-files.js";
+import { keptFiles } from "./saved-files.js";
 import { isSavedHosts, type SavedHosts } from "./saved-hosts.js";
 import { SnapshotRefused } from "./snapshot-error.js";
 

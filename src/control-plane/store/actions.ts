@@ -1,4 +1,4 @@
-import { InstanceNotFound } from "../../conductor/errors.js";
+import { InstanceNotFound } from "../../conductor-client/errors.js";
 import {
   INSTANCE_ACTION,
   INSTANCE_ACTION_EVENT,

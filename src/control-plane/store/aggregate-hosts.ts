@@ -1,5 +1,5 @@
-import { PlacementError } from "../../placement/errors.js";
-import type { ReportClient } from "../../placement/report-client.js";
+import { PlacementError } from "../../placement-client/errors.js";
+import type { ReportClient } from "../../placement-client/report-client.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Aggregate } from "./aggregates.js";
 import type { Store } from "./store.js";

@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../conductor/errors.js";
+import { DuplicateRecord } from "../../conductor-client/errors.js";
 import { id, mapOf, nullable, text, time, uuid } from "../../records/field.js";
 import { refreshZones } from "./aggregate-zones.js";
 import { checkOf } from "./check.js";

@@ -1,4 +1,4 @@
-import { InvalidParameters } from "../../conductor/errors.js";
+import { InvalidParameters } from "../../conductor-client/errors.js";
 import type { JsonSchema } from "../../records/field.js";
 import { isObject } from "../../runtime/is-object.js";
 

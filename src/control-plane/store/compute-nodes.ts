@@ -1,4 +1,4 @@
-import { ComputeHostNotFound, DuplicateRecord, InvalidNodeConfiguration } from "../../conductor/errors.js";
+import { ComputeHostNotFound, DuplicateRecord, InvalidNodeConfiguration } from "../../conductor-client/errors.js";
 import { COMPUTE_NODE, type ComputeNode, type ComputeNodeResources } from "../../records/index.js";
 import type { SqlValue } from "./codec.js";
 import type { StoreContext } from "./store-context.js";

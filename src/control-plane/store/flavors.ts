@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../conductor/errors.js";
+import { DuplicateRecord } from "../../conductor-client/errors.js";
 import { text } from "../../records/field.js";
 import { FLAVOR, type Flavor, type NewFlavor, newFlavor } from "../../records/index.js";
 import { checkOf } from "./check.js";

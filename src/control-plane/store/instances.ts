@@ -4,8 +4,8 @@ import {
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
   UnexpectedVmState,
-} from "../../conductor/errors.js";
-import type { InstanceFilters } from "../../conductor/methods/filters.js";
+} from "../../conductor-client/errors.js";
+import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
 import {
   holdsTask,
   INSTANCE,

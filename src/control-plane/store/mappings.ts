@@ -1,4 +1,4 @@
-import { InstanceNotFound } from "../../conductor/errors.js";
+import { InstanceNotFound } from "../../conductor-client/errors.js";
 import { nullable, oneOf, text, uuid } from "../../records/field.js";
 import { checkOf } from "./check.js";
 import type { StoreContext } from "./store-context.js";

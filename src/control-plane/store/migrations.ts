@@ -1,5 +1,5 @@
-import { InstanceNotFound, InvalidMigrationState, MigrationNotFound } from "../../conductor/errors.js";
-import type { MigrationFilters } from "../../conductor/methods/filters.js";
+import { InstanceNotFound, InvalidMigrationState, MigrationNotFound } from "../../conductor-client/errors.js";
+import type { MigrationFilters } from "../../conductor-client/methods/filters.js";
 import { nullable, text } from "../../records/field.js";
 import {
   FINAL_MIGRATION_STATUSES,

@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../conductor/errors.js";
+import { DuplicateRecord } from "../../conductor-client/errors.js";
 import { flag, id, integer, nullable, oneOf, type RecordOf, text, time, uuid } from "../../records/field.js";
 import type { StoreContext } from "./store-context.js";
 import { SecurityGroupDefaultExists, SecurityGroupInUse } from "./store-errors.js";

@@ -1,4 +1,4 @@
-import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor/errors.js";
+import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor-client/errors.js";
 import { SERVICE, type Service } from "../../records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
 import { Conditions } from "./conditions.js";

@@ -1,5 +1,5 @@
 import Database from "libsql";
-import { DuplicateRecord, InvalidParameters } from "../../conductor/errors.js";
+import { DuplicateRecord, InvalidParameters } from "../../conductor-client/errors.js";
 import type { DatabaseFile, FileStatement, SqlValue } from "../database/database-file.js";
 
 export type SqlRow = readonly SqlValue[];

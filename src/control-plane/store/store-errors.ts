@@ -1,4 +1,4 @@
-import { ConductorError } from "../../conductor/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 
 export class FlavorExists extends ConductorError {
   override readonly name = "FlavorExists";

@@ -1,6 +1,6 @@
 import type { ServiceResponse } from "../../runtime/service.js";
-import { jsonAnswer, refusal } from "../answers.js";
-import type { ActionAnswer, ActionBody, WindowAction } from "../wire/actions.js";
+import { jsonAnswer, refusal } from "../responses.js";
+import type { ActionAnswer, ActionBody, DashboardAction } from "../wire/actions.js";
 import { commandLines } from "./command-lines.js";
 
 const MOST_BODY = 64 * 1024;
@@ -12,7 +12,7 @@ const MOST_LINE = 2_000;
 
 /** Something that can be done on the page. */
 export interface Deed {
-  readonly action: WindowAction;
+  readonly action: DashboardAction;
   /** @throws {Error} why it was not done */
   readonly run: (body: ActionBody) => Promise<Partial<Pick<ActionAnswer, "lines" | "made" | "requestId" | "commands">>>;
 }
@@ -62,7 +62,7 @@ function bodyOf(text: string): ActionBody | undefined {
 }
 
 /** What is wrong with a field; undefined: nothing. What would be an option of a command is no value. */
-function wrongField({ fields }: WindowAction, body: ActionBody): string | undefined {
+function wrongField({ fields }: DashboardAction, body: ActionBody): string | undefined {
   const known = new Set(fields.map(({ name }) => name));
   const unknown = Object.keys(body).find((name) => !known.has(name));
   if (unknown !== undefined) {

@@ -1,4 +1,4 @@
-import { quoted } from "../../cluster/identity/openrc.js";
+import { quoted } from "../../control-plane/identity/openrc.js";
 import type { ActionBody } from "../wire/actions.js";
 
 /** `{host}` stands for the value of a field; `[--name {name}]` is left out where its field is empty. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Timers } from "../../runtime/timers.js";
-import type { WindowEvents, WindowHello, WindowMessage, WindowRow } from "../wire/stream.js";
+import type { DashboardEvents, DashboardHello, DashboardMessage, DashboardRow } from "../wire/stream.js";
 import { type Feed, joinMessages } from "./feed.js";
 
 /** Milliseconds without news after which a line is sent, so that neither end takes the other for gone. */
@@ -12,7 +12,7 @@ const SLICE = 5;
 export interface Viewer {
   /** The last message that the browser has had; undefined: it has had none of this feed. */
   readonly since: number | undefined;
-  readonly hello: Omit<WindowHello, "reset">;
+  readonly hello: Omit<DashboardHello, "reset">;
   /** Which life of the feed its numbers are of. */
   readonly life: string;
   /** Aborted with the reason when it is to end. */
@@ -24,13 +24,13 @@ export interface Viewer {
 /** Server-sent events for one browser, made as fast as it takes them. */
 export async function* eventStream(
   feed: Feed,
-  rows: () => Iterable<WindowRow>,
+  rows: () => Iterable<DashboardRow>,
   { clock, timers }: { readonly clock: Pick<Clock, "monotonic">; readonly timers: Timers },
   { since, hello, life, signal, onEnd }: Viewer,
 ): AsyncGenerator<Uint8Array> {
   const news = new News(feed, timers, signal);
-  const said = <E extends keyof WindowEvents>(event: E, data: WindowEvents[E]): Uint8Array => {
-    const id = event === "message" ? `id: ${life}.${(data as WindowMessage).seq}\n` : `event: ${event}\n`;
+  const said = <E extends keyof DashboardEvents>(event: E, data: DashboardEvents[E]): Uint8Array => {
+    const id = event === "message" ? `id: ${life}.${(data as DashboardMessage).seq}\n` : `event: ${event}\n`;
     return new TextEncoder().encode(`${id}data: ${JSON.stringify(data)}\n\n`);
   };
   try {
@@ -79,8 +79,8 @@ export async function* eventStream(
   }
 }
 
-function* piecesOf(rows: Iterable<WindowRow>, clock: Pick<Clock, "monotonic">): Generator<readonly WindowRow[]> {
-  let piece: WindowRow[] = [];
+function* piecesOf(rows: Iterable<DashboardRow>, clock: Pick<Clock, "monotonic">): Generator<readonly DashboardRow[]> {
+  let piece: DashboardRow[] = [];
   let began = clock.monotonic();
   for (const row of rows) {
     piece.push(row);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
-import type { Kind, Rows, WindowMessage, WindowRow } from "../wire/stream.js";
+import type { DashboardMessage, DashboardRow, Kind, Rows } from "../wire/stream.js";
 
 /** Milliseconds for which changes are gathered before a message tells of them. */
 const GATHERED = 50;
@@ -15,7 +15,7 @@ const MOST_KEPT = 8 * 1024 * 1024;
 export type ReadRow = (kind: Kind, key: string) => Rows[Kind] | undefined;
 
 interface Kept {
-  readonly message: WindowMessage;
+  readonly message: DashboardMessage;
   readonly size: number;
 }
 
@@ -60,7 +60,7 @@ export class Feed {
   }
 
   /** The messages after that one; undefined: some of them are no longer kept, or it is none of this feed's. */
-  after(seq: number): readonly WindowMessage[] | undefined {
+  after(seq: number): readonly DashboardMessage[] | undefined {
     const oldest = this.#seq - this.#kept.length;
     return seq < oldest || seq > this.#seq ? undefined : this.#kept.slice(seq - oldest).map(({ message }) => message);
   }
@@ -93,7 +93,7 @@ export class Feed {
 
   readonly #tell = (): void => {
     this.#cancel = undefined;
-    const set: WindowRow[] = [];
+    const set: DashboardRow[] = [];
     const gone: { kind: Kind; key: string }[] = [];
     const began = this.#clock.monotonic();
     for (const [kind, keys] of this.#changed) {
@@ -104,7 +104,7 @@ export class Feed {
           if (value === undefined) {
             gone.push({ kind, key });
           } else {
-            set.push({ kind, key, value } as WindowRow);
+            set.push({ kind, key, value } as DashboardRow);
           }
         }
         if (this.#clock.monotonic() - began > SLICE) {
@@ -141,7 +141,7 @@ export class Feed {
     return true;
   }
 
-  #keep(message: WindowMessage): void {
+  #keep(message: DashboardMessage): void {
     this.#seq = message.seq;
     const size = JSON.stringify(message).length;
     this.#kept.push({ message, size });
@@ -156,12 +156,12 @@ export class Feed {
 }
 
 /** Several messages as one. */
-export function joinMessages(messages: readonly WindowMessage[]): WindowMessage | undefined {
+export function joinMessages(messages: readonly DashboardMessage[]): DashboardMessage | undefined {
   const last = messages.at(-1);
   if (last === undefined || messages.length === 1) {
     return last;
   }
-  const rows = new Map<string, WindowRow | { readonly kind: Kind; readonly key: string }>();
+  const rows = new Map<string, DashboardRow | { readonly kind: Kind; readonly key: string }>();
   for (const { set, gone } of messages) {
     for (const row of [...set, ...gone]) {
       rows.set(`${row.kind} ${row.key}`, row);
@@ -170,7 +170,7 @@ export function joinMessages(messages: readonly WindowMessage[]): WindowMessage 
   const all = [...rows.values()];
   return {
     ...last,
-    set: all.filter((row): row is WindowRow => "value" in row),
+    set: all.filter((row): row is DashboardRow => "value" in row),
     gone: all.filter((row) => !("value" in row)),
   };
 }

@@ -1,10 +1,10 @@
-import { explainedFault } from "../../cluster/scheduler/errors.js";
-import type { Store } from "../../cluster/store/store.js";
+import { explainedFault } from "../../control-plane/scheduler/errors.js";
+import type { Store } from "../../control-plane/store/store.js";
 import type { Instance, InstanceActionEvent, Migration } from "../../records/index.js";
 import type { Consumers } from "../rows/consumers.js";
 import { migrationRow, serverRow } from "../rows/server-row.js";
 import type { EventRow, LatestAction, ServerLife } from "../wire/server-rows.js";
-import type { SeenStates } from "./seen-states.js";
+import type { SeenStates } from "./observed-states.js";
 
 /** Actions of a server that its life tells, the latest ones. */
 const MOST_ACTIONS = 200;

@@ -1,7 +1,7 @@
 import type { ActionAnswer, ActionBody } from "../wire/actions.js";
 import type { RequestBodies } from "../wire/request-rows.js";
 import type { ServerLife } from "../wire/server-rows.js";
-import { SESSION_HEADER, type WindowLogin } from "../wire/stream.js";
+import { type DashboardLogin, SESSION_HEADER } from "../wire/stream.js";
 
 const JSON_BODY = { "content-type": "application/json" };
 
@@ -19,7 +19,7 @@ export function requestBodies(id: string): Promise<RequestBodies | null> {
 }
 
 /** Whether user and password are right. */
-export async function enter(login: WindowLogin): Promise<boolean> {
+export async function enter(login: DashboardLogin): Promise<boolean> {
   const answer = await fetch("/window/session", { method: "POST", headers: JSON_BODY, body: JSON.stringify(login) });
   return answer.ok;
 }

@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
-import { mediaSignal, WindowProvider } from "./context.js";
+import { DashboardProvider, mediaSignal } from "./context.js";
 import { Live } from "./live.js";
 import { Cluster } from "./model/cluster.js";
 import { routeOf } from "./model/routes.js";
@@ -26,9 +26,9 @@ live.connect();
 const root = document.getElementById("app");
 if (root !== null) {
   render(
-    <WindowProvider value={{ cluster, live, route, narrow }}>
+    <DashboardProvider value={{ cluster, live, route, narrow }}>
       <Shell />
-    </WindowProvider>,
+    </DashboardProvider>,
     root,
   );
 }

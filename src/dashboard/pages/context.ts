@@ -6,7 +6,7 @@ import type { Cluster } from "./model/cluster.js";
 import type { Route } from "./model/routes.js";
 
 /** What every view needs. */
-export interface Window {
+export interface Dashboard {
   readonly cluster: Cluster;
   readonly live: Live;
   readonly route: Signal<Route>;
@@ -14,11 +14,11 @@ export interface Window {
   readonly narrow: Signal<boolean>;
 }
 
-const WindowContext = createContext<Window | null>(null);
-export const WindowProvider = WindowContext.Provider;
+const DashboardContext = createContext<Dashboard | null>(null);
+export const DashboardProvider = DashboardContext.Provider;
 
-export function useWindow(): Window {
-  const window = useContext(WindowContext);
+export function useDashboard(): Dashboard {
+  const window = useContext(DashboardContext);
   if (window === null) {
     throw new Error("a view is drawn outside of the window");
   }

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { WindowEvents } from "../wire/stream.js";
+import type { DashboardEvents } from "../wire/stream.js";
 import type { Cluster } from "./model/cluster.js";
 import { Feed } from "./model/feed.js";
 
@@ -84,7 +84,7 @@ export class Live {
     };
   }
 
-  #on<E extends keyof WindowEvents>(source: EventSource, name: E, take: (said: WindowEvents[E]) => void): void {
+  #on<E extends keyof DashboardEvents>(source: EventSource, name: E, take: (said: DashboardEvents[E]) => void): void {
     source.addEventListener(name, (event) => {
       if (source === this.#source) {
         take(JSON.parse((event as MessageEvent<string>).data));

@@ -1,12 +1,12 @@
-import type { Inside } from "../../cluster/extension.js";
-import { serviceNameOf } from "../../cluster/request-log/service-names.js";
-import { withoutSecrets } from "../../cluster/request-log/shown-target.js";
-import type { AnsweredRequest } from "../../cluster/request-log/watched-requests.js";
-import { withoutSecretFields } from "../../cluster/request-log/without-secrets.js";
+import type { Inside } from "../../control-plane/extension.js";
+import { withoutSecrets } from "../../control-plane/request-log/rendered-target.js";
+import { serviceNameOf } from "../../control-plane/request-log/service-names.js";
+import type { AnsweredRequest } from "../../control-plane/request-log/watched-requests.js";
+import { withoutSecretFields } from "../../control-plane/request-log/without-secrets.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { Feed } from "../feed/feed.js";
 import type { RequestBodies, RequestRow } from "../wire/request-rows.js";
-import type { WindowRow } from "../wire/stream.js";
+import type { DashboardRow } from "../wire/stream.js";
 
 /** Characters of all that is kept, and of one body. */
 const MOST = 1024 * 1024;
@@ -60,7 +60,7 @@ export class RequestRing {
     this.feed.clear();
   }
 
-  *rows(): Generator<WindowRow> {
+  *rows(): Generator<DashboardRow> {
     for (const [key, { row }] of this.#kept) {
       yield { kind: "request", key, value: row };
     }

@@ -1,5 +1,5 @@
-import type { PlacementRecords } from "../../cluster/placement/service.js";
-import type { Store } from "../../cluster/store/store.js";
+import type { PlacementRecords } from "../../control-plane/placement/service.js";
+import type { Store } from "../../control-plane/store/store.js";
 import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
 import type { ConsumerRow, ConsumerType } from "../wire/placement-rows.js";
 

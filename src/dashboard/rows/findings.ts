@@ -1,4 +1,4 @@
-import type { Store } from "../../cluster/store/store.js";
+import type { Store } from "../../control-plane/store/store.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration, type VmState } from "../../records/index.js";
 import type { FindingRow } from "../wire/audit-rows.js";
 import type { GuestsRow } from "../wire/host-rows.js";

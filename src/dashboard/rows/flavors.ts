@@ -1,4 +1,4 @@
-import type { Store } from "../../cluster/store/store.js";
+import type { Store } from "../../control-plane/store/store.js";
 import type { FlavorRow } from "../wire/stream.js";
 
 /** The flavors, by the ids that the Compute API gives them; servers and moves name them by the ids of their rows. */

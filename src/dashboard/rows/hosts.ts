@@ -1,6 +1,6 @@
-import type { HostAgent } from "../../cluster/conductor/methods/host-methods.js";
-import type { Store } from "../../cluster/store/store.js";
-import { isUp } from "../../conductor/liveness.js";
+import { isUp } from "../../conductor-client/liveness.js";
+import type { HostAgent } from "../../control-plane/conductor/methods/host-methods.js";
+import type { Store } from "../../control-plane/store/store.js";
 import { RELEASES, type Service } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { HostRow } from "../wire/host-rows.js";

@@ -1,4 +1,4 @@
-import type { Store } from "../../cluster/store/store.js";
+import type { Store } from "../../control-plane/store/store.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type Migration } from "../../records/index.js";
 import type { MigrationRow } from "../wire/server-rows.js";
 import type { Flavors } from "./flavors.js";

@@ -1,5 +1,5 @@
-import type { Inventory, Provider } from "../../cluster/placement/model/records.js";
-import type { PlacementRecords } from "../../cluster/placement/service.js";
+import type { Inventory, Provider } from "../../control-plane/placement/model/records.js";
+import type { PlacementRecords } from "../../control-plane/placement/service.js";
 import type { ConsumerType, InventoryRow, ProviderRow } from "../wire/placement-rows.js";
 import type { Consumers } from "./consumers.js";
 

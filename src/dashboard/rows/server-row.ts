@@ -1,6 +1,6 @@
-import { serverStatus } from "../../cluster/compute/servers/server-status.js";
-import { explainedFault } from "../../cluster/scheduler/errors.js";
-import type { Store } from "../../cluster/store/store.js";
+import { serverStatus } from "../../control-plane/compute/servers/server-status.js";
+import { explainedFault } from "../../control-plane/scheduler/errors.js";
+import type { Store } from "../../control-plane/store/store.js";
 import { type Instance, type Migration, POWER_STATES } from "../../records/index.js";
 import type { MigrationRow, ServerRow } from "../wire/server-rows.js";
 

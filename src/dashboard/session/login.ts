@@ -1,8 +1,8 @@
-import type { Inside } from "../../cluster/extension.js";
-import { requestToken } from "../../placement/access/identity-v3.js";
+import type { Inside } from "../../control-plane/extension.js";
+import { requestToken } from "../../placement-client/access/identity-v3.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
-import { refusal } from "../answers.js";
+import { refusal } from "../responses.js";
 
 /** Wrong passwords in {@link WITHIN} milliseconds after which none is looked at. */
 const MOST_FAILURES = 10;

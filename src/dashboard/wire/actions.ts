@@ -1,5 +1,5 @@
 /** What can be done, and the commands that do the same. */
-export interface WindowAction {
+export interface DashboardAction {
   /** `host-kill`, as in `POST /window/actions/host-kill`. */
   readonly name: string;
   /** For a button: `Kill`. */

@@ -1,4 +1,4 @@
-import type { WindowAction } from "./actions.js";
+import type { DashboardAction } from "./actions.js";
 import type { EditRow, FindingRow } from "./audit-rows.js";
 import type { GuestsRow, HostRow } from "./host-rows.js";
 import type { ConsumerRow, ProviderRow } from "./placement-rows.js";
@@ -14,18 +14,18 @@ import type { LatestAction, MigrationRow, ServerRow } from "./server-rows.js";
  *
  * The session, a cookie that the page cannot read:
  * - `GET /window/enter?key=KEY` takes the one-time link, and answers with 303 to `/`; `/?refused` where the key is no good.
- * - `POST /window/session` {@link WindowLogin}: 204, or 401. `GET`: 204 or 401, whether there is one. `DELETE`: ends it.
+ * - `POST /window/session` {@link DashboardLogin}: 204, or 401. `GET`: 204 or 401, whether there is one. `DELETE`: ends it.
  *
  * With a session; without one 401, from another origin or host 403:
- * - `GET /window/events`: server-sent events, see {@link WindowEvents}. `GET /window/requests`: the same of requests alone.
+ * - `GET /window/events`: server-sent events, see {@link DashboardEvents}. `GET /window/requests`: the same of requests alone.
  * - `GET /window/servers/UUID`: `ServerLife`. `GET /window/requests/ID`: `RequestBodies`; 404: no longer kept.
  * - `POST /window/actions/NAME` with the header {@link SESSION_HEADER}: `ActionAnswer`.
  */
 
-/** The header that what changes something carries; its value is {@link WindowHello.secret}. */
+/** The header that what changes something carries; its value is {@link DashboardHello.secret}. */
 export const SESSION_HEADER = "x-window-session";
 
-export interface WindowLogin {
+export interface DashboardLogin {
   readonly user: string;
   readonly password: string;
 }
@@ -35,16 +35,16 @@ export interface WindowLogin {
  * changes as `message`s, for good. `EventSource` connects again by itself with `Last-Event-ID`: `hello.reset` is false then when
  * the messages that follow are all that the page has missed, and `ready` comes after these. A row is always the whole row.
  */
-export interface WindowEvents {
-  readonly hello: WindowHello;
+export interface DashboardEvents {
+  readonly hello: DashboardHello;
   /** The default event, with an id. */
-  readonly message: WindowMessage;
+  readonly message: DashboardMessage;
   readonly ready: { readonly seq: number };
   /** The session has ended; the stream does, too. */
   readonly bye: { readonly reason: string };
 }
 
-export interface WindowHello {
+export interface DashboardHello {
   /** What is to be sent as {@link SESSION_HEADER}. */
   readonly secret: string;
   /** The page is to forget every row that it has. */
@@ -59,21 +59,21 @@ export interface WindowHello {
   /** Seconds without a heartbeat after which a host is down. */
   readonly serviceDownTime: number;
   /** What can be done; empty in a session that is read-only. */
-  readonly actions: readonly WindowAction[];
+  readonly actions: readonly DashboardAction[];
   /** Points that faults can be set at, with what each takes, for people. */
   readonly faultPoints: readonly string[];
   readonly readOnly: boolean;
 }
 
 /** One message of changes: coalesced, so that a key is in it once. */
-export interface WindowMessage {
+export interface DashboardMessage {
   readonly seq: number;
   readonly at: number;
-  readonly set: readonly WindowRow[];
+  readonly set: readonly DashboardRow[];
   readonly gone: readonly { readonly kind: Kind; readonly key: string }[];
 }
 
-export type WindowRow = {
+export type DashboardRow = {
   readonly [K in Kind]: { readonly kind: K; readonly key: string; readonly value: Rows[K] };
 }[Kind];
 

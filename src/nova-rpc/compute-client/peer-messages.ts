@@ -1,7 +1,7 @@
-import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../conductor/methods/method.js";
+import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { CallTools } from "../conductor-calls/calls.js";
-import { carried, imageToSend, instanceInHand, migrationInHand } from "../conductor-calls/carried.js";
+import { carried, imageToSend, instanceInHand, migrationInHand } from "../conductor-calls/message-objects.js";
 import { NotImplementedHere } from "../messages/failures.js";
 import { readLiveMigrateData, readSourceCheck, writeLiveMigrateData } from "../objects/live-migrate-data.js";
 

@@ -3,8 +3,8 @@ import {
   type AgentMethod,
   type AgentMethods,
   type InstanceParams,
-} from "../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../conductor/methods/method.js";
+} from "../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { MOST } from "../../records/field.js";
 import { isObject } from "../../runtime/is-object.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";

@@ -1,5 +1,5 @@
-import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../conductor/methods/method.js";
+import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/is-object.js";
 import { NotImplementedHere } from "../messages/failures.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";

@@ -1,4 +1,4 @@
-import { UnexpectedTaskState } from "../../conductor/errors.js";
+import { UnexpectedTaskState } from "../../conductor-client/errors.js";
 import type { InstanceAction } from "../../records/index.js";
 import { nullable, number, readOnly, text, time } from "../objects/field-codec.js";
 import { listedObjects } from "../objects/primitive.js";

@@ -1,5 +1,5 @@
-import type { ConductorMethod, ConductorMethods } from "../../conductor/methods/conductor.js";
-import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
+import type { ConductorMethod, ConductorMethods } from "../../conductor-client/methods/conductor.js";
+import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import type { MessageScopes } from "../messages/message-scope.js";
 import type { Rpc } from "../messages/rpc.js";
 import type { KnownRows } from "./known-rows.js";

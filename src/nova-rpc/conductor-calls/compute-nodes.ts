@@ -1,4 +1,4 @@
-import { ComputeHostNotFound, DuplicateRecord, ObjectActionError } from "../../conductor/errors.js";
+import { ComputeHostNotFound, DuplicateRecord, ObjectActionError } from "../../conductor-client/errors.js";
 import type { ComputeNode } from "../../records/index.js";
 import { COMPUTE_NODE_OBJECT } from "../objects/compute-node.js";
 import { listedObjects, type NovaObject, objectOf } from "../objects/primitive.js";

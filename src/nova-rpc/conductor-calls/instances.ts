@@ -1,5 +1,5 @@
-import { InstanceNotFound, ObjectActionError } from "../../conductor/errors.js";
-import type { InstanceFilters } from "../../conductor/methods/filters.js";
+import { InstanceNotFound, ObjectActionError } from "../../conductor-client/errors.js";
+import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
 import type { Instance, InstanceChanges, TaskState, VmState } from "../../records/index.js";
 import { INSTANCE_OBJECT, JOINED_FIELDS } from "../objects/instance.js";
 import { listedObjects, type NovaObject, type ObjectData, objectOf, overlaid } from "../objects/primitive.js";

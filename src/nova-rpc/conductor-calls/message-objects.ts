@@ -1,4 +1,4 @@
-import { InstanceNotFound, MigrationNotFound } from "../../conductor/errors.js";
+import { InstanceNotFound, MigrationNotFound } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/is-object.js";
 import { type NovaObject, novaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";

@@ -1,5 +1,5 @@
-import { InvalidMigrationState, MigrationNotFound } from "../../conductor/errors.js";
-import type { MigrationFilters } from "../../conductor/methods/filters.js";
+import { InvalidMigrationState, MigrationNotFound } from "../../conductor-client/errors.js";
+import type { MigrationFilters } from "../../conductor-client/methods/filters.js";
 import type { Migration, MigrationChanges, MigrationStatus } from "../../records/index.js";
 import { INSTANCE_OBJECT } from "../objects/instance.js";
 import { MIGRATION_OBJECT } from "../objects/migration.js";

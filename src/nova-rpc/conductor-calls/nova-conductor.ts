@@ -1,4 +1,4 @@
-import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
+import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/is-object.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { isFailure } from "../messages/failures.js";

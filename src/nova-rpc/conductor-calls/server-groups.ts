@@ -1,4 +1,4 @@
-import type { GroupOnHost } from "../../conductor/methods/records.js";
+import type { GroupOnHost } from "../../conductor-client/methods/records.js";
 import { SERVER_GROUP_POLICIES } from "../../records/index.js";
 import { isObject } from "../../runtime/is-object.js";
 import { type ObjectData, objectOf } from "../objects/primitive.js";

@@ -1,4 +1,4 @@
-import { ServiceNotFound } from "../../conductor/errors.js";
+import { ServiceNotFound } from "../../conductor-client/errors.js";
 import type { Service } from "../../records/index.js";
 import { listedObjects, type NovaObject, objectOf, overlaid } from "../objects/primitive.js";
 import { readRecord, writeRecord } from "../objects/record-object.js";

@@ -1,4 +1,4 @@
-import type { ConductorMethod } from "../../conductor/methods/conductor.js";
+import type { ConductorMethod } from "../../conductor-client/methods/conductor.js";
 import { ACTION_CALLS } from "./actions.js";
 import type { ConductorCalls } from "./calls.js";
 import { COMPUTE_NODE_CALLS } from "./compute-nodes.js";

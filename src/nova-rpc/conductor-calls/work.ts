@@ -1,7 +1,7 @@
-import { ConductorError } from "../../conductor/errors.js";
-import type { CLUSTER_METHODS } from "../../conductor/methods/cluster.js";
-import type { HOST_METHODS } from "../../conductor/methods/hosts.js";
-import type { OPERATOR_METHODS } from "../../conductor/methods/operator.js";
+import { ConductorError } from "../../conductor-client/errors.js";
+import type { CLUSTER_METHODS } from "../../conductor-client/methods/cluster.js";
+import type { HOST_METHODS } from "../../conductor-client/methods/hosts.js";
+import type { OPERATOR_METHODS } from "../../conductor-client/methods/operator.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/is-object.js";
 import type { Asked } from "../messages/rpc.js";
@@ -11,8 +11,8 @@ import { carriedSelections } from "../objects/selection.js";
 import { COMPUTE_TOPIC, hostQueue, topicOfMethod } from "../transport/compute-topics.js";
 import { ACTION_CALLS } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
-import { carried, imageToSend, instanceToSend } from "./carried.js";
 import { INSTANCE_CALLS, saveInstance } from "./instances.js";
+import { carried, imageToSend, instanceToSend } from "./message-objects.js";
 
 type WorkMethod =
   | "build_instances"

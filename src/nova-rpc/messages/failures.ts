@@ -1,4 +1,4 @@
-import * as errors from "../../conductor/errors.js";
+import * as errors from "../../conductor-client/errors.js";
 import { withoutUserInfo } from "../../runtime/http.js";
 import { isObject } from "../../runtime/is-object.js";
 

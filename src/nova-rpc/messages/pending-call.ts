@@ -1,4 +1,4 @@
-import { MessagingTimeout } from "../../conductor/errors.js";
+import { MessagingTimeout } from "../../conductor-client/errors.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import { errorOf } from "./failures.js";
 import type { OsloReply } from "./oslo-message.js";

@@ -1,5 +1,5 @@
-import type { AgentMethods } from "../../conductor/methods/agent.js";
-import type { ResultOf } from "../../conductor/methods/method.js";
+import type { AgentMethods } from "../../conductor-client/methods/agent.js";
+import type { ResultOf } from "../../conductor-client/methods/method.js";
 import { type NovaObject, novaObject } from "./primitive.js";
 
 /** The one version of these objects, in every release. */

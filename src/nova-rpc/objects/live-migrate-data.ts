@@ -1,4 +1,4 @@
-import type { LiveMigrateData } from "../../conductor/methods/agent.js";
+import type { LiveMigrateData } from "../../conductor-client/methods/agent.js";
 import { isObject } from "../../runtime/is-object.js";
 import { type NovaObject, objectOf, overlaid } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";

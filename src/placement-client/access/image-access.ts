@@ -1,4 +1,4 @@
-import type { Conductor } from "../../conductor/port.js";
+import type { Conductor } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { EndpointNotFound } from "../errors.js";

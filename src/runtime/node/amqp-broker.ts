@@ -18,7 +18,7 @@ import {
   Unsent,
 } from "../message-broker.js";
 import { AmqpConsumer } from "./amqp-consumer.js";
-import { codeOf, isFinalRefusal, messageOf, refusalOf } from "./amqp-refusal.js";
+import { codeOf, isFinalRefusal, messageOf, refusalOf } from "./amqp-rejection.js";
 
 type Declaration = Parameters<Connection["exchangeDeclare"]>[0];
 

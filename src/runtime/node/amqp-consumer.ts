@@ -1,7 +1,7 @@
 import type { Connection, Consumer as LibraryConsumer } from "rabbitmq-client";
 import { ConsumerStatus } from "rabbitmq-client";
 import type { Consumer, ConsumerEvents, Subscription } from "../message-broker.js";
-import { isFinalRefusal, refusalOf } from "./amqp-refusal.js";
+import { isFinalRefusal, refusalOf } from "./amqp-rejection.js";
 
 /** Reads one queue, on a channel of its own, so that what is refused of it closes no other. */
 export class AmqpConsumer implements Consumer {

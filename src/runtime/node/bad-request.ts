@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Refuse } from "../refusal.js";
+import type { Refuse } from "../rejection.js";
 import type { ServiceResponse } from "../service.js";
 
 /** The answer to a request that could not even be parsed, by Node's error code; anything else is a plain 400. */

@@ -4,11 +4,11 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
 import type { Bytes } from "../transfers.js";
+import { QuickTurns } from "./fast-ticks.js";
 import { codeOf } from "./file-codes.js";
 import { nodeRandom } from "./node-random.js";
 import { QuickChanges } from "./quick-changes.js";
-import { QuickLooks } from "./quick-looks.js";
-import { QuickTurns } from "./quick-turns.js";
+import { QuickLooks } from "./synchronous-reads.js";
 
 // Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
 const readdir = promisify(fs.readdir);

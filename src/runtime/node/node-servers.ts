@@ -5,7 +5,7 @@ import { WebSocketServer } from "ws";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../listen-defaults.js";
 import type { Logger } from "../logger.js";
 import { splitTarget } from "../mounts.js";
-import { plainRefusal } from "../refusal.js";
+import { plainRefusal } from "../rejection.js";
 import {
   AddressInUse,
   AddressUnusable,
@@ -19,7 +19,7 @@ import { flattenHeaders } from "./flatten-headers.js";
 import { HttpExchange, originOf } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
 import { onlyTls } from "./only-tls.js";
-import { RequestTurns } from "./request-turns.js";
+import { RequestTurns } from "./request-slots.js";
 
 /** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */
 const KEEP_ALIVE = 65_000;

@@ -3,7 +3,7 @@ import type { WebSocket } from "ws";
 import type { Logger } from "../logger.js";
 import type { Socket } from "../socket.js";
 import { closingReason, SocketInbox } from "../socket-inbox.js";
-import type { RequestTurns } from "./request-turns.js";
+import type { RequestTurns } from "./request-slots.js";
 
 /** What carries a WebSocket, and when what it holds is handed to the system. */
 interface Carrier {

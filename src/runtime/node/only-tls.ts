@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:https";
 import type { Socket } from "node:net";
-import type { Refuse } from "../refusal.js";
+import type { Refuse } from "../rejection.js";
 import { plainAnswer } from "./bad-request.js";
 
 /** The first byte of a TLS connection: the record of a handshake. */

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
+import type { QuickTurns } from "./fast-ticks.js";
 import { codeOf } from "./file-codes.js";
 import { Flushes } from "./flushes.js";
-import type { QuickTurns } from "./quick-turns.js";
 
 // Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
 const open = promisify(fs.open);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
-import type { QuickTurns } from "./quick-turns.js";
+import type { QuickTurns } from "./fast-ticks.js";
 
 /** Bytes of a file that is read at once. */
 const SMALL = 64 * 1024;

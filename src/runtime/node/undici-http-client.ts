@@ -6,9 +6,9 @@ import Pool from "undici/lib/dispatcher/pool.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
 import type { Bytes, Transfer, TransferAnswer, Transfers } from "../transfers.js";
+import { WholeAnswer } from "./complete-response.js";
 import { flattenHeaders } from "./flatten-headers.js";
 import { IdleWatch } from "./idle-watch.js";
-import { WholeAnswer } from "./whole-answer.js";
 
 /** PEM texts; absent: the system's authorities, and no certificate of one's own. */
 export interface HttpTls {

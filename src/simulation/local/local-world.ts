@@ -1,7 +1,7 @@
 import type { HttpClient, HttpRequest } from "../../runtime/http.js";
+import { mortalRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/life.js";
 import type { Logger } from "../../runtime/logger.js";
-import { mortalRuntime } from "../../runtime/mortal-runtime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Random } from "../../runtime/random.js";
@@ -18,7 +18,7 @@ import { VirtualListener } from "../virtual-servers.js";
 import { VirtualSockets } from "../virtual-sockets.js";
 import { VirtualTransfers } from "../virtual-transfers.js";
 import { Activity } from "./activity.js";
-import { countedFiles, countedPrograms } from "./counted-doors.js";
+import { countedFiles, countedPrograms } from "./counted-calls.js";
 import { type LocalTime, type Planner, RealTime, VirtualTime } from "./local-time.js";
 
 export interface LocalWorldOptions {

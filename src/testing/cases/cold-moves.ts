@@ -1,9 +1,9 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Flavor, Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds, textOf } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-lab.js";
-import { brokenOffEverywhere, type KilledWork } from "../half-done.js";
+import type { CheckedHost, DriverLab } from "../driver-harness.js";
 import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../objects.js";
+import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
 import { guestOn, mustBe } from "./guest-state.js";
 
 export const MOVES: readonly DriverMethod[] = ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"];

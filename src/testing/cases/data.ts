@@ -1,7 +1,7 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
 import type { ContractCase } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import type { CheckedHost, DriverLab } from "../driver-harness.js";
 import { DEVICES, frozen, resizedTo } from "../objects.js";
 import { type Keeper, PlacedCanary } from "../placed-canary.js";
 import { arrive, back, leave, MOVES, migration, REVERT } from "./cold-moves.js";

@@ -2,8 +2,8 @@ import type { DriverHost } from "../../virt/driver-host.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds } from "../contract-case.js";
-import { brokenOffEverywhere, type KilledWork } from "../half-done.js";
 import { DEVICES, frozen, imageOf } from "../objects.js";
+import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
 import { mustBe } from "./guest-state.js";
 
 const DESTROY = { ...DEVICES, destroyDisks: true } as const;

@@ -2,7 +2,7 @@ import type { DriverMethod } from "../../virt/driver-methods.js";
 import { HostEpochOutdated } from "../../virt/errors.js";
 import type { Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds, textOf } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import type { CheckedHost, DriverLab } from "../driver-harness.js";
 import { DEVICES } from "../objects.js";
 import { guestOn, wordFor } from "./guest-state.js";
 

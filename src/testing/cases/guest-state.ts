@@ -1,7 +1,7 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import { type Instance, POWER_STATES, type PowerState } from "../../virt/index.js";
 import { must } from "../contract-case.js";
-import type { CheckedHost } from "../driver-lab.js";
+import type { CheckedHost } from "../driver-harness.js";
 
 /** By name, for messages. */
 function stateName(state: PowerState): string {

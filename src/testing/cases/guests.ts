@@ -1,7 +1,7 @@
 import { type ContractCase, must, succeeds } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-lab.js";
-import { brokenOffEverywhere, type KilledWork } from "../half-done.js";
+import type { CheckedHost, DriverLab } from "../driver-harness.js";
 import { DEVICES } from "../objects.js";
+import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
 import { guestOn, mustBe } from "./guest-state.js";
 
 const DESTROY = { ...DEVICES, destroyDisks: true } as const;

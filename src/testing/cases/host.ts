@@ -1,6 +1,6 @@
 import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
-import type { KilledWork } from "../half-done.js";
 import { DEVICES } from "../objects.js";
+import type { KilledWork } from "../partly-done.js";
 import { guestOn, mustBe } from "./guest-state.js";
 
 const OUTLIVED: KilledWork = {

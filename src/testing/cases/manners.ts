@@ -2,7 +2,7 @@ import { DEFAULT_GRACE } from "../../virt/driver-call.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import type { CheckedHost, DriverLab } from "../driver-harness.js";
 import { DEVICES } from "../objects.js";
 import { mustBe } from "./guest-state.js";
 

@@ -1,6 +1,6 @@
 import type { InventoryRecord, ProviderData, ProviderTree } from "../../virt/index.js";
 import { type ContractCase, must, succeeds } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import type { CheckedHost, DriverLab } from "../driver-harness.js";
 
 const METHOD = "updateProviderTree";
 const CLASS = /^[A-Z][A-Z0-9_]*$/;

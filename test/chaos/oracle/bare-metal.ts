@@ -1,5 +1,5 @@
-import type { IronicNode } from "../../../src/cluster/ironic/node.js";
-import type { Store } from "../../../src/cluster/store/store.js";
+import type { IronicNode } from "../../../src/control-plane/bare-metal/node.js";
+import type { Store } from "../../../src/control-plane/store/store.js";
 import type { Flavor, Instance } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Snapshot } from "./snapshot.js";

@@ -1,4 +1,4 @@
-import type { Store } from "../../../src/cluster/store/store.js";
+import type { Store } from "../../../src/control-plane/store/store.js";
 import type { InstanceAction, VmState } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Snapshot } from "./snapshot.js";

@@ -1,7 +1,7 @@
 import type { InstanceAction } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
-import type { Asked } from "./asked.js";
 import { endedWell } from "./last-words.js";
+import type { Asked } from "./requests.js";
 import type { Snapshot } from "./snapshot.js";
 
 /**

@@ -5,8 +5,8 @@ import Database from "libsql";
 import { type Domain, type DomainState, powerStateOf } from "../../../drivers/fake-libvirt/domain.js";
 import { DomainStore, type DomainStoreDoors } from "../../../drivers/fake-libvirt/domain-store.js";
 import { HypervisorFolder } from "../../../drivers/fake-libvirt/hypervisor.js";
-import { openStore } from "../../../src/cluster/store/open-store.js";
-import type { Store } from "../../../src/cluster/store/store.js";
+import { openStore } from "../../../src/control-plane/store/open-store.js";
+import type { Store } from "../../../src/control-plane/store/store.js";
 import type { PowerState } from "../../../src/records/index.js";
 import type { World } from "../world.js";
 

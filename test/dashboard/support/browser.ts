@@ -6,7 +6,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 /** Where screenshots go: CI keeps them. */
-const SCREENSHOTS = join(tmpdir(), "compute-agent-window");
+const SCREENSHOTS = join(tmpdir(), "compute-agent-dashboard");
 
 export const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 375, height: 812 } } as const;
 

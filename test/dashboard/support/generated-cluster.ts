@@ -1,8 +1,8 @@
-import type { WindowAction } from "../../../src/window/wire/actions.js";
-import type { HostRow } from "../../../src/window/wire/host-rows.js";
-import type { ConsumerType, InventoryRow, ProviderRow } from "../../../src/window/wire/placement-rows.js";
-import type { ServerLife, ServerRow } from "../../../src/window/wire/server-rows.js";
-import type { WindowHello, WindowRow } from "../../../src/window/wire/stream.js";
+import type { DashboardAction } from "../../../src/dashboard/wire/actions.js";
+import type { HostRow } from "../../../src/dashboard/wire/host-rows.js";
+import type { ConsumerType, InventoryRow, ProviderRow } from "../../../src/dashboard/wire/placement-rows.js";
+import type { ServerLife, ServerRow } from "../../../src/dashboard/wire/server-rows.js";
+import type { DashboardHello, DashboardRow } from "../../../src/dashboard/wire/stream.js";
 
 /** When everything in it began. */
 export const START = Date.UTC(2026, 0, 15, 9, 0, 0);
@@ -23,7 +23,7 @@ export interface ClusterSize {
 }
 
 /** Rows of a cluster of any size, always the same ones; some hosts are down, disabled, faulty, or hold what is stale. */
-export function* rowsOf({ hosts, servers }: ClusterSize, now: number): Generator<WindowRow> {
+export function* rowsOf({ hosts, servers }: ClusterSize, now: number): Generator<DashboardRow> {
   yield {
     kind: "traits",
     key: "t1",
@@ -72,7 +72,7 @@ export function* rowsOf({ hosts, servers }: ClusterSize, now: number): Generator
   }
 }
 
-function* hostRows(index: number, servers: number, now: number): Generator<WindowRow> {
+function* hostRows(index: number, servers: number, now: number): Generator<DashboardRow> {
   yield { kind: "host", key: hostName(index), value: hostRow(index) };
   const dead = isDead(index);
   yield { kind: "heartbeat", key: hostName(index), value: now - (dead ? 340_000 : (index % 9) * 1_000) };
@@ -147,7 +147,7 @@ export function providerRow(index: number, servers: number): ProviderRow {
   };
 }
 
-function* staleGuest(index: number): Generator<WindowRow> {
+function* staleGuest(index: number): Generator<DashboardRow> {
   const uuid = hex(0x5a, index);
   yield {
     kind: "consumer",
@@ -187,7 +187,7 @@ function* staleGuest(index: number): Generator<WindowRow> {
   };
 }
 
-export function hello(now: number, actions: readonly WindowAction[] = ACTIONS): WindowHello {
+export function hello(now: number, actions: readonly DashboardAction[] = ACTIONS): DashboardHello {
   return {
     secret: "a secret of the page",
     reset: true,
@@ -206,7 +206,7 @@ const HOST = { name: "host", label: "Host", type: "host", required: true } as co
 const SERVER = { name: "server", label: "Server", type: "server", required: true } as const;
 
 /** A few actions, one of each kind of field. */
-const ACTIONS: readonly WindowAction[] = [
+const ACTIONS: readonly DashboardAction[] = [
   {
     name: "host-kill",
     label: "Kill",

@@ -80,13 +80,13 @@ export class Person {
     return (await answer.textContent()) ?? "";
   }
 
-  /** Keeps what is to be seen, for the docs too where these are made: WINDOW_PICTURES names their folder. */
+  /** Keeps what is to be seen, for the docs too where these are made: DASHBOARD_PICTURES names their folder. */
   async picture(name: string): Promise<void> {
     await this.keep(name);
-    const folder = process.env.WINDOW_PICTURES;
+    const folder = process.env.DASHBOARD_PICTURES;
     if (folder !== undefined) {
       await this.page.mouse.move(0, 0);
-      await this.page.screenshot({ path: join(folder, `window-${name}.png`), animations: "disabled" });
+      await this.page.screenshot({ path: join(folder, `dashboard-${name}.png`), animations: "disabled" });
     }
   }
 

@@ -16,7 +16,7 @@ export class RealCluster {
   }
 
   static async start(...args: readonly string[]): Promise<RealCluster> {
-    const cluster = new RealCluster(await mkdtemp(join(tmpdir(), "compute-agent-window-")));
+    const cluster = new RealCluster(await mkdtemp(join(tmpdir(), "compute-agent-dashboard-")));
     cluster.#up = new Program("compute-cluster", ["up", "--state-dir", cluster.stateDir, "--port", "0", ...args]);
     await cluster.#up.printed(/Ctrl-C stops all of it/);
     return cluster;

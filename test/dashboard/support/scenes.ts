@@ -1,22 +1,22 @@
-import type { RequestRow } from "../../../src/window/wire/request-rows.js";
-import type { WindowRow } from "../../../src/window/wire/stream.js";
-import { FakeWindow, type FakeWindowParts } from "./fake-window.js";
+import type { RequestRow } from "../../../src/dashboard/wire/request-rows.js";
+import type { DashboardRow } from "../../../src/dashboard/wire/stream.js";
+import { type FakeDashboardParts, FakeDashboardServer } from "./fake-server.js";
 import { hello, hostName, lifeOf, providerUuid, rowsOf, serverRow, serverUuid } from "./generated-cluster.js";
 
 /** A cluster of a few hosts, the fourth of which is dead and holds what is stale. */
-export async function smallCluster(parts: Partial<FakeWindowParts> = {}): Promise<FakeWindow> {
-  const window = new FakeWindow({
+export async function smallCluster(parts: Partial<FakeDashboardParts> = {}): Promise<FakeDashboardServer> {
+  const dashboard = new FakeDashboardServer({
     hello: () => hello(Date.now()),
     rows: () => smallRows(),
     life: (uuid) => (uuid === serverUuid(12) ? lifeOf(serverRow(12, 3)) : null),
     bodies: (id) => ({ ...requestRow(Number(id.slice(1))), body: '{\n  "server": {}\n}', answer: null }),
     ...parts,
   });
-  await window.start();
-  return window;
+  await dashboard.start();
+  return dashboard;
 }
 
-export function* smallRows(): Generator<WindowRow> {
+export function* smallRows(): Generator<DashboardRow> {
   yield* rowsOf({ hosts: 6, servers: 24 }, Date.now());
   const snapshot = { name: "before-the-move", at: Date.now() - 60_000, bytes: 300_000 };
   yield { kind: "snapshot", key: snapshot.name, value: snapshot };
@@ -42,7 +42,7 @@ export function requestRow(index: number): RequestRow {
   };
 }
 
-export function requests(many: number): readonly WindowRow[] {
+export function requests(many: number): readonly DashboardRow[] {
   return Array.from({ length: many }, (_, index) => ({ kind: "request", key: `r${index}`, value: requestRow(index) }));
 }
 

@@ -95,9 +95,9 @@ describe("what is mutated", () => {
   });
 
   it("is tried with the tests that need it", () => {
-    const needs = tree.closure("test/unit/cluster/scheduler/scheduler.test.ts");
-    expect(needs).toContain("src/cluster/scheduler/weighers.ts");
-    expect(needs).not.toContain("src/agent/life/agent.ts");
+    const needs = tree.closure("test/unit/control-plane/scheduler/scheduler.test.ts");
+    expect(needs).toContain("src/control-plane/scheduler/weighers.ts");
+    expect(needs).not.toContain("src/agent/lifecycle/agent.ts");
   });
 
   it("still has every survivor that is accepted", () => {

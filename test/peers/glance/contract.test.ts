@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ImageWorld } from "../../unit/cluster/image/image-world.js";
+import { ImageWorld } from "../../unit/control-plane/image/image-world.js";
 import type { GlanceRequest, GlanceService, Who } from "./contract/client.js";
 import { CONTRACT } from "./contract/index.js";
 import { HOW_TO_INSTALL, isInstalled, type ProjectToken, type RealGlance, startRealGlance } from "./real-glance.js";

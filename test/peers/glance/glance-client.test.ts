@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { driver } from "../../../drivers/fake-libvirt/index.js";
 import { GlanceClient } from "../../../src/agent/images/glance-client.js";
 import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
-import { imageAccess } from "../../../src/placement/access/image-access.js";
+import { imageAccess } from "../../../src/placement-client/access/image-access.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Bytes } from "../../../src/runtime/transfers.js";
 import { GlanceConnectionFailed, ImageNotActive, ImageNotFound } from "../../../src/virt/errors.js";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../../process/support/cloud.js";
-import { BaremetalLab, nodeUuid } from "./baremetal-lab.js";
+import { BaremetalLab, nodeUuid } from "./baremetal-harness.js";
 
 const NODES = Array.from({ length: 20 }, (_, index) => nodeUuid(index));
 

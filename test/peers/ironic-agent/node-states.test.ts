@@ -6,7 +6,7 @@ import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { contextOf, instanceOf } from "../../unit/virt/fixtures.js";
 import { enrolled, post, put, remove } from "../ironic/contract/client.js";
-import { BaremetalLab, nodeUuid } from "./baremetal-lab.js";
+import { BaremetalLab, nodeUuid } from "./baremetal-harness.js";
 
 const HOST = "bm1";
 const NODES = Array.from({ length: 8 }, (_, index) => nodeUuid(index));

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { openrc } from "../../../src/cluster/identity/openrc.js";
+import { openrc } from "../../../src/control-plane/identity/openrc.js";
 import { Program } from "../../process/support/program.js";
 import { Clients, requireClients } from "./clients.js";
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { STANDARD_TRAITS } from "../../../src/cluster/placement/standard-traits.js";
+import { STANDARD_TRAITS } from "../../../src/control-plane/placement/standard-traits.js";
 import type { Normalized } from "./normalize.js";
 import type { Step } from "./step.js";
 

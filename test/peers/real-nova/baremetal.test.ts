@@ -3,7 +3,7 @@ import { eventually, type Json } from "../../process/support/cloud.js";
 import type { Program } from "../../process/support/program.js";
 import { get } from "../ironic/contract/client.js";
 import { HOW_TO_INSTALL, isInstalled, type RealIronic, startRealIronic } from "../ironic/real-ironic.js";
-import { nodeUuid } from "../ironic-agent/baremetal-lab.js";
+import { nodeUuid } from "../ironic-agent/baremetal-harness.js";
 import { agentOptions, FLAVOR, makeFlavor } from "../ironic-agent/baremetal-options.js";
 import { ProviderWatch } from "../ironic-agent/provider-watch.js";
 import { hasPeer } from "./control-plane.js";

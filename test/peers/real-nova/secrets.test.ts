@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasPeer } from "./control-plane.js";
+import { linesWithSecrets } from "./logged-secrets.js";
 import { withOcHosts } from "./oc-hosts.js";
-import { linesWithSecrets } from "./told-secrets.js";
 import { useRealNova } from "./use-real-nova.js";
 import { idle } from "./waiting.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject } from "vitest";
+import { linesWithSecrets } from "./logged-secrets.js";
 import { RealNova } from "./real-nova.js";
-import { linesWithSecrets } from "./told-secrets.js";
 
 /** The real Nova that all files share, from the first hook of a `describe` to its last. */
 export function useRealNova(): () => RealNova {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Lab } from "../../unit/agent/support/lab.js";
+import { Lab } from "../../unit/agent/support/harness.js";
 
 test("2.1 a new host registers, tracks its node, serves and sends heartbeats", async () => {
   const lab = await Lab.create();

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Lab } from "../../unit/agent/support/lab.js";
+import type { Lab } from "../../unit/agent/support/harness.js";
 import { addInstance, placed, uuidOf } from "../../unit/agent/support/records.js";
 import { scenario } from "../../unit/agent/support/scenario.js";
 

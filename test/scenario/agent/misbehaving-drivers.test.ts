@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { exitCodeOf } from "../../../src/cli/ui/report-failure.js";
 import { doing } from "../../fixtures/misdeeds/doing.js";
 import { AT_START, AT_STOP, type Misdeed } from "../../fixtures/misdeeds/misdeeds.js";
-import { Lab, type Run } from "../../unit/agent/support/lab.js";
+import { Lab, type Run } from "../../unit/agent/support/harness.js";
 import { addInstance, placed, uuidOf } from "../../unit/agent/support/records.js";
 
 const [VM, OTHER] = [uuidOf(1), uuidOf(2)];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { AuditWorld, inventory, NEED } from "../../unit/audit/audit-world.js";
-import { RESOURCES } from "../../unit/cluster/compute/api-world.js";
+import { RESOURCES } from "../../unit/control-plane/compute/api-world.js";
 
 describe("what the audit calls wrong, and what it leaves alone", () => {
   let world: AuditWorld;

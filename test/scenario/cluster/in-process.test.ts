@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { startCluster } from "../../../src/cloud/index.js";
+import { startCluster } from "../../../src/cluster/index.js";
 import { withCluster } from "./support/client.js";
 
 describe("a cluster in the process of a test", () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { startCluster } from "../../../src/cloud/index.js";
+import { startCluster } from "../../../src/cluster/index.js";
 import { withCluster } from "./support/client.js";
 
 describe("a cluster whose state is put back", () => {

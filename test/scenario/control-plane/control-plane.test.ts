@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ControlPlaneOptions } from "../../../src/cluster/control-plane.js";
+import type { ControlPlaneOptions } from "../../../src/control-plane/control-plane.js";
 import { FileFailure, type Files } from "../../../src/runtime/files.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { openControlPlane } from "../../fixtures/world/control-plane.js";

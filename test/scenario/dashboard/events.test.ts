@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { connectToConductor } from "../../../src/conductor/connect-to-conductor.js";
-import type { AgentHandlers } from "../../../src/conductor/port.js";
-import type { GuestsRow } from "../../../src/window/wire/host-rows.js";
+import { connectToConductor } from "../../../src/conductor-client/connect-to-conductor.js";
+import type { AgentHandlers } from "../../../src/conductor-client/port.js";
+import type { GuestsRow } from "../../../src/dashboard/wire/host-rows.js";
 import { agentHandlers } from "../../fixtures/agent-handlers.js";
+import { type DashboardHarness, openDashboardHarness } from "../../fixtures/dashboard.js";
 import { aFlavor, anInstance } from "../../fixtures/records.js";
-import { openWindowLab, type WindowLab } from "../../fixtures/window.js";
 import { DIRECTORY } from "../../fixtures/world/control-plane.js";
 
 const ONE = "11111111-1111-4111-8111-111111111111";
 
-let lab: WindowLab;
+let lab: DashboardHarness;
 beforeEach(async () => {
-  lab = await openWindowLab();
+  lab = await openDashboardHarness();
 });
 afterEach(() => lab.stop());
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Deed } from "../../../src/window/deeds/deed.js";
-import type { ActionAnswer } from "../../../src/window/wire/actions.js";
-import { openWindowLab, type WindowLab } from "../../fixtures/window.js";
+import type { Deed } from "../../../src/dashboard/actions/action.js";
+import type { ActionAnswer } from "../../../src/dashboard/wire/actions.js";
+import { type DashboardHarness, openDashboardHarness } from "../../fixtures/dashboard.js";
 
 const done: string[] = [];
 const KILL: Deed = {
@@ -20,14 +20,14 @@ const KILL: Deed = {
   },
 };
 
-let lab: WindowLab;
+let lab: DashboardHarness;
 beforeEach(async () => {
   done.length = 0;
-  lab = await openWindowLab([KILL]);
+  lab = await openDashboardHarness([KILL]);
 });
 afterEach(() => lab.stop());
 
-const status = async (...given: Parameters<WindowLab["ask"]>) => (await lab.ask(...given)).status;
+const status = async (...given: Parameters<DashboardHarness["ask"]>) => (await lab.ask(...given)).status;
 
 it("a link works once, within a minute, and its cookie is for this window's requests alone", async () => {
   const made = await lab.ask("/keys", { method: "POST", headers: { authorization: "Bearer join-token" } });

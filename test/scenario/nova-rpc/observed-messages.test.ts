@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createMetricsRegistry } from "../../../src/agent/metrics/metrics-registry.js";
-import { AGENT_METHODS } from "../../../src/conductor/methods/agent.js";
-import type { AgentHandlers } from "../../../src/conductor/port.js";
+import { AGENT_METHODS } from "../../../src/conductor-client/methods/agent.js";
+import type { AgentHandlers } from "../../../src/conductor-client/port.js";
 import { SERVED } from "../../../src/nova-rpc/compute-server/served-methods.js";
 import { UNSERVED } from "../../../src/nova-rpc/compute-server/unserved-methods.js";
 import { connectToNova } from "../../../src/nova-rpc/connect-to-nova.js";

@@ -1,9 +1,9 @@
 import { driver } from "../../../drivers/ironic/index.js";
 import type { AgentState } from "../../../src/agent/context.js";
-import type { ConductorConnection } from "../../../src/conductor/port.js";
+import type { ConductorConnection } from "../../../src/conductor-client/port.js";
 import { parseIni } from "../../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../../src/config/nova-config.js";
-import { createFaultDoors } from "../../../src/faults/fault-doors.js";
+import { createFaultDoors } from "../../../src/faults/fault-injection.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
 import { VirtualMachine } from "../../../src/simulation/virtual-machine.js";

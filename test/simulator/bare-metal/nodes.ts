@@ -1,6 +1,6 @@
-import { IRONIC_FAULTS } from "../../../src/cluster/ironic/fault-points.js";
+import { IRONIC_FAULTS } from "../../../src/control-plane/bare-metal/fault-points.js";
 import { clearFaults, setFaults } from "../../../src/faults/fault-file.js";
-import { formatKnob, parseKnob } from "../../../src/faults/fault-knobs.js";
+import { formatKnob, parseKnob } from "../../../src/faults/fault-rules.js";
 import type { Stage } from "../actors.js";
 import type { Answer, Json } from "../client.js";
 

@@ -8,7 +8,7 @@ export interface CorpusSeed {
   readonly profile: string;
 }
 
-/** Seeds that together run most of what the simulator can run, chosen by `npm run simulate:corpus`. */
+/** Seeds that together run most of what the simulator can run, chosen by `npm run simulate choose-corpus`. */
 export interface Corpus {
   /** Virtual milliseconds in which things are done. */
   readonly duration: number;

@@ -2,13 +2,13 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { whole } from "../options.js";
-import { closeRealDoors } from "../real-doors.js";
+import { closeRealDoors } from "../real-io.js";
 import { runSeed } from "../run-seed.js";
 import { type Candidate, choose } from "./choose.js";
 import { CORPUS_FILE, type Corpus, type CorpusSeed } from "./corpus-file.js";
 import { CoverageMeter } from "./coverage.js";
 
-const USAGE = `npm run simulate:corpus -- [--seed N] [--seeds COUNT] [--seconds S]
+const USAGE = `npm run simulate choose-corpus -- [--seed N] [--seeds COUNT] [--seconds S]
 
 Simulates seeds of each profile in turn, and writes those to test/simulator/corpus/corpus.json that run most of the product's code.
 

@@ -1,4 +1,4 @@
-import type { Store } from "../../../src/cluster/store/store.js";
+import type { Store } from "../../../src/control-plane/store/store.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
 import type { ServiceHandler, ServiceRequest } from "../../../src/runtime/service.js";
 import type { Violation } from "../../chaos/violation.js";

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../chaos/oracle/asked.js";
+import type { Outcome } from "../../chaos/oracle/requests.js";
 import type { Violation } from "../../chaos/violation.js";
 import { type Act, firstUnexplained } from "./linearizable.js";
 

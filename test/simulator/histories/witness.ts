@@ -1,4 +1,4 @@
-import { type Asked, askedOf, outcomeOf, type Sent, type Told } from "../../chaos/oracle/asked.js";
+import { type Asked, askedOf, outcomeOf, type Sent, type Told } from "../../chaos/oracle/requests.js";
 import type { Violation } from "../../chaos/violation.js";
 import { type Moments, Registers } from "./registers.js";
 import type { Ticks } from "./ticks.js";

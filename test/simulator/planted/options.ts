@@ -4,7 +4,7 @@ import { PROFILES } from "../draw-plan.js";
 import { positive, whole } from "../options.js";
 import type { HuntOptions } from "./hunt.js";
 
-export const USAGE = `npm run simulate:planted -- [--only NAME]... [--minutes M] [--mutants COUNT] [--draw TEXT]
+export const USAGE = `npm run simulate planted -- [--only NAME]... [--minutes M] [--mutants COUNT] [--draw TEXT]
                             [--seed N] [--hours H] [--profile NAME] [--jobs N] [--keep] [--json]
 
 Plants one known bug at a time in a copy of the build, and simulates seeds until one finds it.

@@ -5,7 +5,7 @@ import type { Held, Inventory } from "../../../src/audit/read/records.js";
 import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../src/records/index.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
 import { TestPlacement } from "../../fixtures/world/placement.js";
-import { ApiWorld, ROOT, type TINY } from "../cluster/compute/api-world.js";
+import { ApiWorld, ROOT, type TINY } from "../control-plane/compute/api-world.js";
 
 /** A Placement that takes the token `admin`, without a token of Identity. */
 export interface SomePlacement {

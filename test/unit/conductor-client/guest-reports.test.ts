@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { GuestReports } from "../../../src/conductor/guest-reports.js";
+import { GuestReports } from "../../../src/conductor-client/guest-reports.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 let runtime: ReturnType<typeof createVirtualRuntime>;

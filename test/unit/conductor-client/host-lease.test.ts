@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { HostLeaseHeld } from "../../../src/conductor/errors.js";
-import { HostLease } from "../../../src/conductor/host-lease.js";
-import type { LeaseHolder } from "../../../src/conductor/methods/session.js";
+import { HostLeaseHeld } from "../../../src/conductor-client/errors.js";
+import { HostLease } from "../../../src/conductor-client/host-lease.js";
+import type { LeaseHolder } from "../../../src/conductor-client/methods/session.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 const world = createVirtualRuntime();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { effectiveDownTime, isReady, isUp } from "../../../src/conductor/liveness.js";
+import { effectiveDownTime, isReady, isUp } from "../../../src/conductor-client/liveness.js";
 
 describe("is_up", () => {
   const service = { forcedDown: false, lastSeenUp: 100_000, createdAt: 0 };

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { MessagingTimeout, ServiceNotFound } from "../../../src/conductor/errors.js";
-import type { RefusedReport } from "../../../src/conductor/methods/session.js";
-import { StateReports } from "../../../src/conductor/state-reports.js";
-import { encodeError } from "../../../src/conductor/wire/error-codec.js";
+import { MessagingTimeout, ServiceNotFound } from "../../../src/conductor-client/errors.js";
+import type { RefusedReport } from "../../../src/conductor-client/methods/session.js";
+import { StateReports } from "../../../src/conductor-client/state-reports.js";
+import { encodeError } from "../../../src/conductor-client/wire/error-codec.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 /** Reports, what was sent of them, and what answers it. */

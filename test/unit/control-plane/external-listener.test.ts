@@ -1,10 +1,10 @@
 // Loaded before the time of a virtual world can run on without it.
 import "prom-client";
 import { expect, it } from "vitest";
-import { openrc } from "../../../src/cluster/identity/openrc.js";
-import { readClusterInfo } from "../../../src/cluster/local/state-dir.js";
-import { type OutsideDoor, openOutsideDoor } from "../../../src/cluster/outside-door.js";
-import { connectToConductor } from "../../../src/conductor/connect-to-conductor.js";
+import { connectToConductor } from "../../../src/conductor-client/connect-to-conductor.js";
+import { type OutsideDoor, openOutsideDoor } from "../../../src/control-plane/external-listener.js";
+import { openrc } from "../../../src/control-plane/identity/openrc.js";
+import { readClusterInfo } from "../../../src/control-plane/local/state-dir.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { DIRECTORY, openControlPlane } from "../../fixtures/world/control-plane.js";
 

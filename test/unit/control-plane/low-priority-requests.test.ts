@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPatient } from "../../../src/cluster/patient-requests.js";
+import { isPatient } from "../../../src/control-plane/low-priority-requests.js";
 
 test.each([
   ["GET", "/placement", "/allocations/c0ffee", false],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Turns } from "../../../src/cluster/turns.js";
+import { Turns } from "../../../src/control-plane/time-slices.js";
 
 test("others are due after 20 ms of work, and again after 20 ms more", async () => {
   let now = 0;

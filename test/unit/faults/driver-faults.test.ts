@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { DRIVER_POINTS, driverFaults } from "../../../src/faults/driver-faults.js";
-import { faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
+import { faultTable, parseKnob } from "../../../src/faults/fault-rules.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { FaultInjected } from "../../../src/faults/faults.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";

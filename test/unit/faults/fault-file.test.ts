@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { areNoticed, clearFaults, FaultFile, readFaults, setFaults } from "../../../src/faults/fault-file.js";
-import { type FaultKnob, faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
+import { type FaultKnob, faultTable, parseKnob } from "../../../src/faults/fault-rules.js";
 import { type Bench, benches } from "../runtime/both-runtimes.js";
 
 const TABLE = faultTable([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createFaultDoors, DOOR_POINTS } from "../../../src/faults/fault-doors.js";
-import { faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
+import { createFaultDoors, DOOR_POINTS } from "../../../src/faults/fault-injection.js";
+import { faultTable, parseKnob } from "../../../src/faults/fault-rules.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { HttpConnectFailure, type HttpRequest, HttpTimeout } from "../../../src/runtime/http.js";
 import type { Socket } from "../../../src/runtime/socket.js";

@@ -7,7 +7,7 @@ import {
   InvalidFault,
   listPoints,
   parseKnob,
-} from "../../../src/faults/fault-knobs.js";
+} from "../../../src/faults/fault-rules.js";
 import type { FaultAction } from "../../../src/faults/faults.js";
 import { property } from "../../fixtures/property.js";
 

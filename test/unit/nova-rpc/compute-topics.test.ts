@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { AGENT_METHODS } from "../../../src/conductor/methods/agent.js";
-import type { AgentHandlers } from "../../../src/conductor/port.js";
+import { AGENT_METHODS } from "../../../src/conductor-client/methods/agent.js";
+import type { AgentHandlers } from "../../../src/conductor-client/port.js";
 import { openMessage } from "../../../src/nova-rpc/messages/oslo-message.js";
 import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 import { NEWEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
 import type { MemoryBroker } from "../../fixtures/memory-broker.js";
-import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-lab.js";
+import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-harness.js";
 import type { AskedOfConductor } from "../../fixtures/scripted-conductor.js";
 
 const FLAMINGO = 70;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openMessage } from "../../../src/nova-rpc/messages/oslo-message.js";
 import { novaObject, objectOf } from "../../../src/nova-rpc/objects/primitive.js";
 import { recording } from "../../fixtures/nova-recordings.js";
-import { caller, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-lab.js";
+import { caller, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-harness.js";
 import type { AskedOfConductor } from "../../fixtures/scripted-conductor.js";
 
 const SERVICE = { host: "h", binary: "nova-compute" };

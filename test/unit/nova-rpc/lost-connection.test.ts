@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NO_OBSERVER } from "../../../src/conductor/message-observer.js";
+import { NO_OBSERVER } from "../../../src/conductor-client/message-observer.js";
 import { connectToNova } from "../../../src/nova-rpc/connect-to-nova.js";
 import { adminContext } from "../../../src/nova-rpc/messages/request-context.js";
 import { Rpc } from "../../../src/nova-rpc/messages/rpc.js";
@@ -7,7 +7,7 @@ import { OLDEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
 import { Unroutable, Unsent } from "../../../src/runtime/message-broker.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
-import { UUID } from "../../fixtures/nova-session-lab.js";
+import { UUID } from "../../fixtures/nova-session-harness.js";
 import { RABBIT, scriptConductor, TOPOLOGY } from "../../fixtures/scripted-conductor.js";
 
 /** A host whose connections can be cut; while they are, nothing is sent. */

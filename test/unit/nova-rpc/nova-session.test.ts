@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MessagingTimeout, ServiceNotFound, UnexpectedTaskState } from "../../../src/conductor/errors.js";
-import type { AgentHandlers, HostSession } from "../../../src/conductor/port.js";
+import { MessagingTimeout, ServiceNotFound, UnexpectedTaskState } from "../../../src/conductor-client/errors.js";
+import type { AgentHandlers, HostSession } from "../../../src/conductor-client/port.js";
 import { type NovaObject, novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";
-import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-lab.js";
+import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-harness.js";
 import { property } from "../../fixtures/property.js";
 import { scriptConductor } from "../../fixtures/scripted-conductor.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { JudgedAsCarried } from "../../../src/nova-rpc/compute-server/judged-as-carried.js";
+import { JudgedAsCarried } from "../../../src/nova-rpc/compute-server/evaluated-records.js";
 import { RowsInHand } from "../../../src/nova-rpc/messages/rows-in-hand.js";
 import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createConductorAccess } from "../../../src/placement/access/conductor-access.js";
-import { createFixedAccess } from "../../../src/placement/access/fixed-access.js";
-import { createKeystoneAccess, type KeystoneOptions } from "../../../src/placement/access/keystone-access.js";
-import { SharedAccess } from "../../../src/placement/access/shared-access.js";
-import { PlacementHttp, type PlacementRequestEvent } from "../../../src/placement/placement-http.js";
+import { createConductorAccess } from "../../../src/placement-client/access/conductor-access.js";
+import { createFixedAccess } from "../../../src/placement-client/access/fixed-access.js";
+import { createKeystoneAccess, type KeystoneOptions } from "../../../src/placement-client/access/keystone-access.js";
+import { SharedAccess } from "../../../src/placement-client/access/shared-access.js";
+import { PlacementHttp, type PlacementRequestEvent } from "../../../src/placement-client/placement-http.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
 
 const NOW = Date.UTC(2026, 0, 1);

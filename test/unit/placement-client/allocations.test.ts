@@ -4,7 +4,7 @@ import {
   AllocationUpdateFailed,
   ConnectFailure,
   ConsumerAllocationRetrievalFailed,
-} from "../../../src/placement/errors.js";
+} from "../../../src/placement-client/errors.js";
 import { inventoryOf, refusal } from "./bench.js";
 import { CHILD, CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 

@@ -1,5 +1,5 @@
-import type { PlacementAccess } from "../../../src/placement/access/placement-access.js";
-import type { ReportClient, ReportClientConfig } from "../../../src/placement/report-client.js";
+import type { PlacementAccess } from "../../../src/placement-client/access/placement-access.js";
+import type { ReportClient, ReportClientConfig } from "../../../src/placement-client/report-client.js";
 import {
   type HttpClient,
   HttpConnectFailure,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseIni } from "../../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../../src/config/nova-config.js";
-import { configuredPlacementAccess } from "../../../src/placement/access/configured-access.js";
+import { configuredPlacementAccess } from "../../../src/placement-client/access/configured-access.js";
 import type { HttpRequest, HttpResponse } from "../../../src/runtime/http.js";
 
 type Options = Readonly<Record<string, string>>;

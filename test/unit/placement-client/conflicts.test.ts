@@ -7,9 +7,9 @@ import {
   ReshapeFailed,
   ResourceProviderSyncFailed,
   ResourceProviderUpdateConflict,
-} from "../../../src/placement/errors.js";
-import type { ReportClient } from "../../../src/placement/report-client.js";
-import { editedAllocations, reshapeAllocations } from "../../../src/placement/reshape.js";
+} from "../../../src/placement-client/errors.js";
+import type { ReportClient } from "../../../src/placement-client/report-client.js";
+import { editedAllocations, reshapeAllocations } from "../../../src/placement-client/reshape.js";
 import type { InventoryRecord, ProviderTree } from "../../../src/virt/provider-tree.js";
 import { type Fault, inventoryOf, NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
 

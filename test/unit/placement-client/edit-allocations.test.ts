@@ -3,8 +3,8 @@ import {
   AllocationUpdateFailed,
   isProviderMissing,
   ResourceProviderAllocationRetrievalFailed,
-} from "../../../src/placement/errors.js";
-import type { Allocations } from "../../../src/placement/types.js";
+} from "../../../src/placement-client/errors.js";
+import type { Allocations } from "../../../src/placement-client/types.js";
 import { inventoryOf, refusal } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 

@@ -3,8 +3,8 @@ import {
   ResourceProviderUpdateFailed,
   TraitCreationFailed,
   TraitRetrievalFailed,
-} from "../../../src/placement/errors.js";
-import { KnownNames } from "../../../src/placement/known-names.js";
+} from "../../../src/placement-client/errors.js";
+import { KnownNames } from "../../../src/placement-client/known-names.js";
 import type { ProviderTree } from "../../../src/virt/provider-tree.js";
 import { reportClientOf } from "../../fixtures/world/report-client.js";
 import { ENDPOINT, inventoryOf, NODE_INVENTORY, refusal } from "./bench.js";

@@ -3,7 +3,7 @@ import {
   ResourceProviderNotFound,
   ResourceProviderUpdateConflict,
   ResourceProviderUpdateFailed,
-} from "../../../src/placement/errors.js";
+} from "../../../src/placement-client/errors.js";
 import { refusal } from "./bench.js";
 import { NAMES, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { DiscoveryFailure } from "../../../src/placement/errors.js";
+import { DiscoveryFailure } from "../../../src/placement-client/errors.js";
 import {
   asArray,
   asNumber,
@@ -8,7 +8,7 @@ import {
   asStringOrNull,
   mapRecord,
   parseJson,
-} from "../../../src/placement/json.js";
+} from "../../../src/placement-client/json.js";
 
 const VALUES = [{ a: 1 }, {}, [1], [], "text", "", 5, 0, true, null, undefined];
 

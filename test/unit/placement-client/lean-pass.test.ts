@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ReportClient } from "../../../src/placement/report-client.js";
+import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import { NODE_INVENTORY, PlacementBench } from "./bench.js";
 
 const U = "0c289c26-72cd-47eb-9c89-46d9e443a85f";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { AllocationMoveFailed } from "../../../src/placement/errors.js";
-import type { Allocations } from "../../../src/placement/types.js";
+import { AllocationMoveFailed } from "../../../src/placement-client/errors.js";
+import type { Allocations } from "../../../src/placement-client/types.js";
 import { refusal } from "./bench.js";
 import { CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 

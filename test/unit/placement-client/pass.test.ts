@@ -3,8 +3,8 @@ import {
   EndpointNotFound,
   ResourceProviderCreationFailed,
   ResourceProviderUpdateConflict,
-} from "../../../src/placement/errors.js";
-import type { ReportClient } from "../../../src/placement/report-client.js";
+} from "../../../src/placement-client/errors.js";
+import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import { ENDPOINT, inventoryOf, NODE_INVENTORY, PlacementBench } from "./bench.js";
 
 const U = "0c289c26-72cd-47eb-9c89-46d9e443a85f";

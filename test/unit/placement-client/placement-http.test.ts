@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { ConnectFailure, DiscoveryFailure, Unauthorized } from "../../../src/placement/errors.js";
-import { asNumber } from "../../../src/placement/json.js";
+import { ConnectFailure, DiscoveryFailure, Unauthorized } from "../../../src/placement-client/errors.js";
+import { asNumber } from "../../../src/placement-client/json.js";
 import {
   PlacementAnswer,
   type PlacementCall,
   PlacementHttp,
   type PlacementRequestEvent,
-} from "../../../src/placement/placement-http.js";
+} from "../../../src/placement-client/placement-http.js";
 import { HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../../../src/runtime/http.js";
 
 const TOKEN = { "x-auth-token": "t" };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { PlacementPass } from "../../../src/placement/pass.js";
-import { ProviderAllocationMemory } from "../../../src/placement/provider-allocations.js";
-import { ProviderCache } from "../../../src/placement/provider-cache.js";
+import { PlacementPass } from "../../../src/placement-client/pass.js";
+import { ProviderAllocationMemory } from "../../../src/placement-client/provider-allocations.js";
+import { ProviderCache } from "../../../src/placement-client/provider-cache.js";
 
 let now: number;
 let cache: ProviderCache;

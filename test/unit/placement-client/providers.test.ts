@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { isProviderMissing } from "../../../src/placement/errors.js";
+import { isProviderMissing } from "../../../src/placement-client/errors.js";
 import { inventoryOf, refusal } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ReportClient } from "../../../src/placement/report-client.js";
+import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import { inventoryOf } from "./bench.js";
 import { CHILD, D, I, M, NFS, on, S, twoHosts } from "./two-hosts.js";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type HttpRetries, retryingHttp } from "../../../src/placement/retrying-http.js";
+import { type HttpRetries, retryingHttp } from "../../../src/placement-client/retrying-http.js";
 import { HttpConnectFailure, type HttpResponse } from "../../../src/runtime/http.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 

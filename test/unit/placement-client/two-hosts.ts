@@ -1,6 +1,6 @@
 import { beforeEach } from "vitest";
-import type { ReportClient } from "../../../src/placement/report-client.js";
-import type { Allocations, ResourceAmounts } from "../../../src/placement/types.js";
+import type { ReportClient } from "../../../src/placement-client/report-client.js";
+import type { Allocations, ResourceAmounts } from "../../../src/placement-client/types.js";
 import { NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
 
 /** Providers: two hosts, their storage, and a device. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Bursts } from "../../../src/runtime/bursts.js";
+import { Bursts } from "../../../src/runtime/batches.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 function begin() {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { mortalRuntime } from "../../../src/runtime/killable-runtime.js";
 import { Life } from "../../../src/runtime/life.js";
-import { mortalRuntime } from "../../../src/runtime/mortal-runtime.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 function begin() {

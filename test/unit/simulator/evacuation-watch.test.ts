@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Store } from "../../../src/cluster/store/store.js";
+import type { Store } from "../../../src/control-plane/store/store.js";
 import type { ComputeNode } from "../../../src/records/index.js";
 import { EvacuationWatch } from "../../simulator/evacuation-watch.js";
-import { addInstance, addNode, addService, memoryStore, uuidOf } from "../cluster/store/support.js";
+import { addInstance, addNode, addService, memoryStore, uuidOf } from "../control-plane/store/support.js";
 
 const MINUTE = 60_000;
 

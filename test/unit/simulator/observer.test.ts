@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
-import { lookerOn } from "../../simulator/looker-on.js";
+import { lookerOn } from "../../simulator/observer.js";
 
 test("who looks on sees files at once, on the slowest disk", async () => {
   const world = new VirtualWorld({ seed: "1", interleave: 200 });

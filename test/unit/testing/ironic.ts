@@ -1,4 +1,4 @@
-import { createIronic } from "../../../src/cluster/ironic/ironic.js";
+import { createIronic } from "../../../src/control-plane/bare-metal/ironic.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import type { HttpClient } from "../../../src/runtime/http.js";
 import type { ServiceHandler } from "../../../src/runtime/service.js";

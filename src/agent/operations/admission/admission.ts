@@ -1,4 +1,8 @@
-import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import {
+  InstanceNotFound,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+} from "../../../conductor-client/errors.js";
 import { holdsTask, type Instance, type Migration } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 import type { AdmissionRule } from "./admission-rule.js";

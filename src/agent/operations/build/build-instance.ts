@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
+import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor-client/errors.js";
 import {
   type AllocationsByProvider,
   type Instance,

@@ -1,10 +1,10 @@
-import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Found } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
-import { errorWhenOvertaken } from "../flow/error-when-overtaken.js";
+import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { followGuest } from "../flow/guest-flow.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";

@@ -1,6 +1,6 @@
 import { SET_ASIDE_BY } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
-import { errorWhenOvertaken } from "../flow/error-when-overtaken.js";
+import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
 import { type MoveProgress, succeeded, wasStopped } from "./move-request.js";
 
 /**

@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../records/index.js";
 import type { Call } from "../contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";

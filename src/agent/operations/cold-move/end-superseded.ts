@@ -1,4 +1,4 @@
-import { UnexpectedTaskState } from "../../../conductor/errors.js";
+import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { OperationServices } from "../contract.js";
 import { revertToSource } from "../moves/move-allocations.js";

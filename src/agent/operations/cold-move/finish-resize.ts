@@ -3,7 +3,7 @@ import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
-import { errorWhenOvertaken } from "../flow/error-when-overtaken.js";
+import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";

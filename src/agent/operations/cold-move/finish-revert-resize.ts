@@ -1,4 +1,4 @@
-import { ObjectActionError } from "../../../conductor/errors.js";
+import { ObjectActionError } from "../../../conductor-client/errors.js";
 import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Call } from "../contract.js";

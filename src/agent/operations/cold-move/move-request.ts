@@ -4,7 +4,7 @@ import {
   ObjectActionError,
   UnexpectedTaskState,
   UnexpectedVmState,
-} from "../../../conductor/errors.js";
+} from "../../../conductor-client/errors.js";
 import { DISK_INFO, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";

@@ -7,7 +7,7 @@ import type { Call, RequestOf } from "../contract.js";
 import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
 import { GroupAffinityViolation, UnableToMigrateToSelf } from "../flow/errors.js";
 import { claimInGroup } from "../flow/group-policy.js";
-import { refuseUnservable } from "../flow/refuse-unservable.js";
+import { refuseUnservable } from "../flow/reject-unservable.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
 import type { Move } from "../moves/free-allocations.js";

@@ -1,4 +1,4 @@
-import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import {
   DISK_INFO,
   type Instance,

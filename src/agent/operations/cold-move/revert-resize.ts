@@ -1,7 +1,7 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call } from "../contract.js";
-import { errorWhenOvertaken } from "../flow/error-when-overtaken.js";
+import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";

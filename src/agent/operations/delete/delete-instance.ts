@@ -1,4 +1,4 @@
-import { AllocationDeleteFailed } from "../../../placement/errors.js";
+import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
 import type { Instance } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 import type { Found } from "../admission/admission.js";

@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import {
   afterRefusedEvacuation,
   FINAL_MIGRATION_STATUSES,

@@ -8,7 +8,7 @@ import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
 import { claimInGroup } from "../flow/group-policy.js";
 import { imageMeta } from "../flow/guest-options.js";
-import { refuseUnservable } from "../flow/refuse-unservable.js";
+import { refuseUnservable } from "../flow/reject-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { removeArrived } from "../live-migration/destination.js";
 import { driverData } from "../live-migration/flow.js";

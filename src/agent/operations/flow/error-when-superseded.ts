@@ -1,4 +1,8 @@
-import { ObjectActionError, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import {
+  ObjectActionError,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+} from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import type { OperationServices } from "../contract.js";
 import { attempt } from "./error-wrappers.js";

@@ -4,13 +4,13 @@ import {
   ObjectActionError,
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
-} from "../../../conductor/errors.js";
+} from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges } from "../../../records/index.js";
 import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
-import { HostLeaseLost } from "../../life/host-lease.js";
-import { isSilence } from "./heard-conductor.js";
+import { HostLeaseLost } from "../../lifecycle/host-lease.js";
+import { isSilence } from "./observed-conductor.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
 

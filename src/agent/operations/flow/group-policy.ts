@@ -1,4 +1,4 @@
-import type { GroupOnHost } from "../../../conductor/methods/records.js";
+import type { GroupOnHost } from "../../../conductor-client/methods/records.js";
 import type { QuirkName } from "../../../config/quirks.js";
 import { mostMembersOnHost } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";

@@ -1,5 +1,5 @@
-import { ConductorUnreachable, MessagingTimeout } from "../../../conductor/errors.js";
-import type { HostSession } from "../../../conductor/port.js";
+import { ConductorUnreachable, MessagingTimeout } from "../../../conductor-client/errors.js";
+import type { HostSession } from "../../../conductor-client/port.js";
 
 /** The conductor did not answer, and may have done what it was asked all the same. */
 export function isSilence(error: unknown): boolean {

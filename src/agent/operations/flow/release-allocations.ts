@@ -1,4 +1,4 @@
-import type { RequestContext } from "../../../placement/types.js";
+import type { RequestContext } from "../../../placement-client/types.js";
 import type { OperationServices } from "../contract.js";
 import { insist } from "./insist.js";
 

@@ -1,5 +1,5 @@
-import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/errors.js";
-import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
+import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor-client/errors.js";
+import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/public-error.js";
 import { MigrationPreCheckError as DriverPreCheckError } from "../../../virt/errors.js";
@@ -7,7 +7,7 @@ import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../contract.js";
 import { attempt, withActionEvent } from "../flow/error-wrappers.js";
 import { requireGroupPolicy } from "../flow/group-policy.js";
-import { refuseUnservable } from "../flow/refuse-unservable.js";
+import { refuseUnservable } from "../flow/reject-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { driverData } from "./flow.js";
 

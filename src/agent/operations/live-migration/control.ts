@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
+import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../contract.js";

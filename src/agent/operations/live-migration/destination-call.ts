@@ -1,6 +1,6 @@
-import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../conductor/errors.js";
-import type { AgentMethods } from "../../../conductor/methods/agent.js";
-import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
+import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../conductor-client/errors.js";
+import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import { retry } from "../../../runtime/retry.js";
 import { OperationError } from "../flow/errors.js";
 import { type DestinationMethod, TIMEOUTS } from "./destination-timeouts.js";

@@ -1,4 +1,4 @@
-import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";

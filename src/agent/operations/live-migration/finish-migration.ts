@@ -1,4 +1,8 @@
-import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import {
+  InstanceNotFound,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+} from "../../../conductor-client/errors.js";
 import {
   FINAL_MIGRATION_STATUSES,
   type InstanceChanges,

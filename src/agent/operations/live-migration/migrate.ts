@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
+import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
 import { POWER_STATES } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { Message, Refusal } from "../admission/admission.js";

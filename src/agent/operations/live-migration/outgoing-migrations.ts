@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
+import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
 import type { Migration } from "../../../records/index.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { SparseMap } from "../../../runtime/sparse.js";

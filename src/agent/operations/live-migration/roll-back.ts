@@ -1,6 +1,6 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { AgentMethods } from "../../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../../conductor/methods/method.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import { type InstanceChanges, type MigrationChanges, POWER_STATES } from "../../../records/index.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { stepList } from "../flow/step-list.js";

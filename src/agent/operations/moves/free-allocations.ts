@@ -1,5 +1,5 @@
-import { AllocationDeleteFailed } from "../../../placement/errors.js";
-import type { RequestContext } from "../../../placement/types.js";
+import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
+import type { RequestContext } from "../../../placement-client/types.js";
 import type { Instance, Migration } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { OperationServices } from "../contract.js";

@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { AllocationMoveFailed, AllocationUpdateFailed, PlacementAPIConnectFailure } from "../../../placement/errors.js";
-import type { Allocations, RequestContext } from "../../../placement/types.js";
+import {
+  AllocationMoveFailed,
+  AllocationUpdateFailed,
+  PlacementAPIConnectFailure,
+} from "../../../placement-client/errors.js";
+import type { Allocations, RequestContext } from "../../../placement-client/types.js";
 import {
   type ComputeNode,
   type Flavor,

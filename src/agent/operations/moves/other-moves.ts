@@ -1,4 +1,4 @@
-import type { Allocations } from "../../../placement/types.js";
+import type { Allocations } from "../../../placement-client/types.js";
 import {
   FINAL_MIGRATION_STATUSES,
   type Instance,

@@ -1,4 +1,4 @@
-import { ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
+import { ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor-client/errors.js";
 import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../records/index.js";
 import type { OperationServices, PowerUpdate } from "../contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";

@@ -3,7 +3,7 @@ import {
   InstancePasswordSetFailed,
   NotImplementedError,
   SetAdminPasswdNotSupported,
-} from "../../../conductor/errors.js";
+} from "../../../conductor-client/errors.js";
 import { type Instance, POWER_STATES } from "../../../records/index.js";
 import * as virt from "../../../virt/errors.js";
 import { demand } from "../admission/admission.js";

@@ -1,4 +1,4 @@
-import { AllocationDeleteFailed } from "../../../placement/errors.js";
+import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { UNPLACED } from "../../unplaced.js";
 import { demand, type Gate } from "../admission/admission.js";

@@ -1,4 +1,4 @@
-import { UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
+import { UnexpectedDeletingTaskState } from "../../../conductor-client/errors.js";
 import type { AdmittedFlow } from "../contract.js";
 import { mustNotUndo } from "../flow/error-wrappers.js";
 import { guestFlow } from "../flow/guest-flow.js";

@@ -1,8 +1,8 @@
 import { holdsTask } from "../../../records/index.js";
 import type { Refusal } from "../admission/admission.js";
-import { endOvertakenMove } from "../cold-move/end-overtaken.js";
+import { endOvertakenMove } from "../cold-move/end-superseded.js";
 import type { AdmittedFlow, Call, RequestOf } from "../contract.js";
-import { errorWhileSoftDeleting } from "../flow/error-when-overtaken.js";
+import { errorWhileSoftDeleting } from "../flow/error-when-superseded.js";
 import { attempt } from "../flow/error-wrappers.js";
 import { type GuestProgress, guestFlow } from "../flow/guest-flow.js";
 import { powerOffIfThere } from "./power-off-if-there.js";

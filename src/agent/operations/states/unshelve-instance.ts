@@ -1,5 +1,5 @@
-import { UnexpectedTaskState } from "../../../conductor/errors.js";
-import { AllocationDeleteFailed } from "../../../placement/errors.js";
+import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
@@ -11,7 +11,7 @@ import { addFault, attempt } from "../flow/error-wrappers.js";
 import { claimInGroup } from "../flow/group-policy.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { heldAllocations } from "../flow/held-allocations.js";
-import { refuseUnservable } from "../flow/refuse-unservable.js";
+import { refuseUnservable } from "../flow/reject-unservable.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";

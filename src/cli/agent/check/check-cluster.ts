@@ -1,9 +1,9 @@
 import { failedPart, part } from "../../../agent/check/check-part.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
-import { connectToConductor } from "../../../conductor/connect-to-conductor.js";
-import { JoinTokenRefused, UnsupportedProtocol } from "../../../conductor/errors.js";
-import type { ConductorConnection, HostSession } from "../../../conductor/port.js";
+import { connectToConductor } from "../../../conductor-client/connect-to-conductor.js";
+import { JoinTokenRefused, UnsupportedProtocol } from "../../../conductor-client/errors.js";
+import type { ConductorConnection, HostSession } from "../../../conductor-client/port.js";
 import type { NovaConfig } from "../../../config/nova-config.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/within.js";
 import { version } from "../../ui/version.js";

@@ -1,5 +1,5 @@
 import type { CheckPart } from "../../../agent/check/check-part.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { HostSession } from "../../../conductor-client/port.js";
 
 /** What was found of the control plane, and what the rest of the check asks it through. */
 export interface ControlPlane {

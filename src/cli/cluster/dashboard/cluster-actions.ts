@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { quoted } from "../../../cluster/identity/openrc.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { quoted } from "../../../control-plane/identity/openrc.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import type { Deed } from "../../../dashboard/actions/action.js";
+import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
 import type { Files } from "../../../runtime/files.js";
-import type { Deed } from "../../../window/deeds/deed.js";
-import type { ActionField, WindowAction } from "../../../window/wire/actions.js";
-import { KeptHosts } from "../kept-hosts.js";
+import { KeptHosts } from "../saved-hosts.js";
 import { hostArguments } from "../up-children.js";
-import type { CommandDeeds } from "./command-deed.js";
+import type { CommandDeeds } from "./command-action.js";
 
 /** The exit code of `--dry-run` for a start that would be rejected. */
 const REFUSED = [3];
@@ -14,9 +14,9 @@ const REFUSED = [3];
 const ONLY: ActionField = { name: "only", label: "Only of this consumer or provider", type: "text", required: false };
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 
-type About = Pick<WindowAction, "name" | "label" | "summary" | "subject"> & Partial<WindowAction>;
+type About = Pick<DashboardAction, "name" | "label" | "summary" | "subject"> & Partial<DashboardAction>;
 
-const action = (about: About, command: string): WindowAction => ({
+const action = (about: About, command: string): DashboardAction => ({
   destructive: false,
   fields: [],
   commands: [command],
@@ -32,7 +32,7 @@ export function clusterDeeds(
   place: string,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
 ): readonly Deed[] {
-  const plan = quoted(windowPlan(directory));
+  const plan = quoted(auditPlanFile(directory));
   return [
     dryRunDeed(commands, { directory, files }),
     commands.deed(
@@ -126,7 +126,7 @@ export function clusterDeeds(
 }
 
 /** Where the window's audits write what they would do. */
-export function windowPlan(directory: StateDir): string {
+export function auditPlanFile(directory: StateDir): string {
   return join(directory.root, "window-plan.json");
 }
 
@@ -135,7 +135,7 @@ function dryRunDeed(
   commands: CommandDeeds,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
 ): Deed {
-  const about: WindowAction = action(
+  const about: DashboardAction = action(
     {
       name: "dry-run",
       label: "Dry run",

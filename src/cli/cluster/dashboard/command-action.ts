@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
-import { wordsOf } from "../../../window/deeds/command-lines.js";
-import type { Deed } from "../../../window/deeds/deed.js";
-import type { WindowAction } from "../../../window/wire/actions.js";
+import type { Deed } from "../../../dashboard/actions/action.js";
+import { wordsOf } from "../../../dashboard/actions/command-lines.js";
+import type { DashboardAction } from "../../../dashboard/wire/actions.js";
 import { programPath } from "../program-path.js";
 
 /** Milliseconds that a command may take. */
@@ -19,7 +19,7 @@ export class CommandDeeds {
   #running = 0;
 
   /** Something that is done by the commands of its action, one after the other. */
-  deed(action: WindowAction): Deed {
+  deed(action: DashboardAction): Deed {
     return {
       action,
       run: async (body) => {
@@ -33,7 +33,7 @@ export class CommandDeeds {
   }
 
   /** Something that ends this process: its command goes on alone, and nobody waits for it. */
-  farewell(action: WindowAction): Deed {
+  farewell(action: DashboardAction): Deed {
     return {
       action,
       run: async (body) => {

@@ -1,6 +1,6 @@
-import type { Deed } from "../../../window/deeds/deed.js";
-import type { ActionField, WindowAction } from "../../../window/wire/actions.js";
-import type { CommandDeeds } from "./command-deed.js";
+import type { Deed } from "../../../dashboard/actions/action.js";
+import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
+import type { CommandDeeds } from "./command-action.js";
 
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 
@@ -8,9 +8,9 @@ const HOST: ActionField = { name: "host", label: "Host", type: "host", required:
 export function hostDeeds(commands: CommandDeeds, place: string): readonly Deed[] {
   const action = (
     name: string,
-    about: Pick<WindowAction, "label" | "summary"> & Partial<WindowAction>,
+    about: Pick<DashboardAction, "label" | "summary"> & Partial<DashboardAction>,
     ...lines: readonly string[]
-  ): WindowAction => ({ name, subject: "host", destructive: false, fields: [HOST], commands: lines, ...about });
+  ): DashboardAction => ({ name, subject: "host", destructive: false, fields: [HOST], commands: lines, ...about });
   return [
     commands.deed(
       action(

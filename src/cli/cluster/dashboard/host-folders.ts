@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { connectionTo } from "../../../../drivers/fake-libvirt/connection-uri.js";
 import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import type { HostFolders } from "../../../dashboard/rows/guests.js";
 import { readFaults } from "../../../faults/fault-file.js";
-import { formatKnob } from "../../../faults/fault-knobs.js";
+import { formatKnob } from "../../../faults/fault-rules.js";
 import { isLive } from "../../../faults/fault-set.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import type { HostFolders } from "../../../window/rows/guests.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 
 /** What the folders of a fake-libvirt hypervisor that change with its guests are called. */

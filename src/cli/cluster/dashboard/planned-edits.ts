@@ -1,5 +1,5 @@
+import type { EditRow } from "../../../dashboard/wire/audit-rows.js";
 import type { Files } from "../../../runtime/files.js";
-import type { EditRow } from "../../../window/wire/audit-rows.js";
 
 /** What the plan in a file would do, line by line; nothing where there is none that can be read. */
 export async function plannedEdits(files: Files, path: string): Promise<ReadonlyMap<string, EditRow>> {

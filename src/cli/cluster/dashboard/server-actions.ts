@@ -1,9 +1,9 @@
-import { openCloudSession } from "../../../cluster/local/cloud-session.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import type { Deed } from "../../../dashboard/actions/action.js";
+import type { ActionBody, ActionField } from "../../../dashboard/wire/actions.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import type { Deed } from "../../../window/deeds/deed.js";
-import type { ActionBody, ActionField } from "../../../window/wire/actions.js";
 
 /** Has all that is asked for here, and evacuates servers as they are; from 2.95 on they are stopped. */
 const VERSION = "2.90";

@@ -1,6 +1,6 @@
-import type { Deed } from "../../../window/deeds/deed.js";
-import type { ActionField, WindowAction } from "../../../window/wire/actions.js";
-import type { AskCompute } from "./server-deeds.js";
+import type { Deed } from "../../../dashboard/actions/action.js";
+import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
+import type { AskCompute } from "./server-actions.js";
 
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 const DEST: ActionField = { name: "dest", label: "To host", type: "host", required: false };
@@ -19,7 +19,7 @@ export function serviceDeeds(ask: AskCompute): readonly Deed[] {
     await ask("PUT", `/os-services/${service.id}`, changes);
   };
   const service = (
-    about: Pick<WindowAction, "name" | "label" | "summary"> & Partial<WindowAction>,
+    about: Pick<DashboardAction, "name" | "label" | "summary"> & Partial<DashboardAction>,
     command: string,
     changes: unknown,
   ): Deed => ({

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
@@ -47,7 +47,7 @@ async function examine(given: string): Promise<readonly Finding[]> {
     ]);
     return [
       await checkNode(process.version),
-      await checkDatabase(() => import("../../../cluster/database/database-file.js")),
+      await checkDatabase(() => import("../../../control-plane/database/database-file.js")),
       ...ports,
       await checkDisk(stateDir(given, process.cwd()).root),
       ...checkClusters(clusters, ours),

@@ -1,4 +1,4 @@
-import type { Change } from "../../../cluster/seed/change.js";
+import type { Change } from "../../../control-plane/seed/change.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { wrapWords } from "../../ui/table.js";
 import type { Terminal } from "../../ui/terminal.js";

@@ -1,5 +1,5 @@
-import { isSameName, nameKey } from "../../../cluster/identity/name-key.js";
-import { BASE_IMAGES } from "../../../cluster/image/images.js";
+import { isSameName, nameKey } from "../../../control-plane/identity/name-key.js";
+import { BASE_IMAGES } from "../../../control-plane/image/images.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { ClusterFile } from "./cluster-file.js";
 import type { Problem, TextPart } from "./file-text.js";

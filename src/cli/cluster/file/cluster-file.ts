@@ -1,6 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
-import { SERVICE_DELETE_POLICIES } from "../../../cluster/conductor/service-delete.js";
-import { SEED_KEYS } from "../../../cluster/seed/seed-schema.js";
+import { SERVICE_DELETE_POLICIES } from "../../../control-plane/conductor/service-delete.js";
+import { SEED_KEYS } from "../../../control-plane/seed/seed-schema.js";
 import { HOST_NAME_RULE } from "../../../records/host-name.js";
 import { MOST_HOSTS } from "../../../records/host-range.js";
 import { RELEASE_NAMES } from "../../../records/index.js";

@@ -1,5 +1,5 @@
-import { stateDir } from "../../../cluster/local/state-dir.js";
-import { SeedRefused } from "../../../cluster/seed/seed-refused.js";
+import { stateDir } from "../../../control-plane/local/state-dir.js";
+import { SeedRefused } from "../../../control-plane/seed/seed-rejected.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { describeScenario } from "../scenario/read-scenario.js";

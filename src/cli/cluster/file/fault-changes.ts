@@ -1,6 +1,6 @@
-import type { Change } from "../../../cluster/seed/change.js";
+import type { Change } from "../../../control-plane/seed/change.js";
 import { readFaults, setFaults } from "../../../faults/fault-file.js";
-import { type FaultTable, formatKnob, parseKnob } from "../../../faults/fault-knobs.js";
+import { type FaultTable, formatKnob, parseKnob } from "../../../faults/fault-rules.js";
 import { foldHosts } from "../../../records/host-range.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";

@@ -1,11 +1,11 @@
 import { Command } from "commander";
-import { NoLocalCloud } from "../../../cluster/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { KeptHosts } from "../kept-hosts.js";
+import { KeptHosts } from "../saved-hosts.js";
 import { clusterFileOf, clusterFileText } from "./write-cluster-file.js";
 
 export function fileCommand(): Command {

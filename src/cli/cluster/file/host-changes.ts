@@ -1,6 +1,6 @@
-import { hostsInShort } from "../../../cluster/local/host-summary.js";
-import { type Change, fieldChanges } from "../../../cluster/seed/change.js";
-import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../kept-hosts.js";
+import { hostsInShort } from "../../../control-plane/local/host-summary.js";
+import { type Change, fieldChanges } from "../../../control-plane/seed/change.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../saved-hosts.js";
 import { IRONIC_HOST, type UpOptions } from "../up-children.js";
 
 /** Hosts have another driver than the file says. */

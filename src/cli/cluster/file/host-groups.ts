@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { NOVA_OPTIONS } from "../../../config/nova-config.js";
 import type { SectionTable } from "../../../config/option.js";
-import { InvalidFault, parseKnob } from "../../../faults/fault-knobs.js";
+import { InvalidFault, parseKnob } from "../../../faults/fault-rules.js";
 import { expandHosts, HostRangeError, MOST_HOSTS } from "../../../records/host-range.js";
 import { RELEASES } from "../../../records/index.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
@@ -9,7 +9,7 @@ import type { Digests } from "../../../runtime/digests.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { BUILT_IN_DRIVERS, optionsOf } from "../../agent/built-in-drivers.js";
-import { CONTROL_PLANE, type HostSetting } from "../kept-hosts.js";
+import { CONTROL_PLANE, type HostSetting } from "../saved-hosts.js";
 import { IRONIC_HOST, isPath } from "../up-children.js";
 import type { ClusterFile, GroupText } from "./cluster-file.js";
 import type { Problem, TextPart } from "./file-text.js";

@@ -1,5 +1,5 @@
-import type { StateDir } from "../../../cluster/local/state-dir.js";
-import { mirrorAggregates } from "../../../cluster/manage/mirror-aggregates.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { mirrorAggregates } from "../../../control-plane/manage/mirror-aggregates.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { partsOf } from "../manage/run.js";

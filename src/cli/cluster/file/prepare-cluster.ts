@@ -1,9 +1,9 @@
-import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
-import { hostsWithState, type StateDir } from "../../../cluster/local/state-dir.js";
-import { type Change, fieldChanges } from "../../../cluster/seed/change.js";
-import { applySeed, type Seed, seedSteps } from "../../../cluster/seed/seed.js";
-import type { ImageBytes } from "../../../cluster/seed/seed-images.js";
-import { type SeedPlace, withSeedStore } from "../../../cluster/seed/seed-store.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { hostsWithState, type StateDir } from "../../../control-plane/local/state-dir.js";
+import { type Change, fieldChanges } from "../../../control-plane/seed/change.js";
+import { applySeed, type Seed, seedSteps } from "../../../control-plane/seed/seed.js";
+import type { ImageBytes } from "../../../control-plane/seed/seed-images.js";
+import { type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed-store.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
@@ -11,13 +11,13 @@ import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import type { Terminal } from "../../ui/terminal.js";
-import type { HostSettings } from "../kept-hosts.js";
+import type { HostSettings } from "../saved-hosts.js";
 import { agree, type FileFlags } from "./agree.js";
 import { faultChanges, missingFaults, setMissing, type WantedFaults } from "./fault-changes.js";
 import { hostChanges } from "./host-changes.js";
-import { flagsOf, type KeptFlags, readKeptFlags } from "./kept-flags.js";
 import { type ProviderConfigFile, writeProviderConfig } from "./provider-config.js";
 import type { ClusterDescription } from "./read-cluster-file.js";
+import { flagsOf, type KeptFlags, readKeptFlags } from "./saved-flags.js";
 
 export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
   readonly directory: StateDir;

@@ -1,8 +1,8 @@
 import { dirname, resolve } from "node:path";
-import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
-import { stateDir } from "../../../cluster/local/state-dir.js";
-import { keyOfImage } from "../../../cluster/seed/seed-images.js";
-import { InvalidFault, parseKnob } from "../../../faults/fault-knobs.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { stateDir } from "../../../control-plane/local/state-dir.js";
+import { keyOfImage } from "../../../control-plane/seed/seed-images.js";
+import { InvalidFault, parseKnob } from "../../../faults/fault-rules.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Files } from "../../../runtime/files.js";
 import { isPath, type UpOptions } from "../up-children.js";

@@ -1,22 +1,22 @@
 import { stringify } from "yaml";
-import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
-import { ironicNodes, seedTexts } from "../../../cluster/seed/seed.js";
-import { type SeedPlace, withSeedStore } from "../../../cluster/seed/seed-store.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { ironicNodes, seedTexts } from "../../../control-plane/seed/seed.js";
+import { type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed-store.js";
 import { readFaults } from "../../../faults/fault-file.js";
-import { type FaultTable, formatKnob } from "../../../faults/fault-knobs.js";
+import { type FaultTable, formatKnob } from "../../../faults/fault-rules.js";
 import { foldHosts } from "../../../records/host-range.js";
 import type { Files } from "../../../runtime/files.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
-import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../kept-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../saved-hosts.js";
 import { IRONIC_HOST } from "../up-children.js";
 import type { ClusterFile, GroupText } from "./cluster-file.js";
 import { keysOfOptions } from "./group-options.js";
-import { readKeptFlags } from "./kept-flags.js";
 import { readProviderConfig } from "./provider-config.js";
+import { readKeptFlags } from "./saved-flags.js";
 
 /** Fault files that are read at a time. */
 const AT_A_TIME = 32;

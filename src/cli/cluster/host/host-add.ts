@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { foldHosts } from "../../../records/host-range.js";
 import { checkAgents } from "../check-agents.js";
 import { removeAddition, writeAddition } from "../host-additions.js";
-import type { HostSetting } from "../kept-hosts.js";
+import type { HostSetting } from "../saved-hosts.js";
 import { hostArguments, isPath } from "../up-children.js";
 import { controlAll, tell, withHeartbeats } from "./host-control.js";
 import { type HostFlags, InvalidHosts, withCluster } from "./host-session.js";

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
-import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
-import type { HostAction } from "../../../conductor/methods/session.js";
+import type { HostAction } from "../../../conductor-client/methods/session.js";
+import { DEFAULT_STATE_DIR } from "../../../control-plane/local/state-dir.js";
 import { destructive } from "../../ui/destructive.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { createTerminal } from "../../ui/terminal.js";

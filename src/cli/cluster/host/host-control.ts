@@ -1,6 +1,6 @@
-import type { AgentState, HostProcess } from "../../../conductor/methods/hosts.js";
-import type { HostAction } from "../../../conductor/methods/session.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { AgentState, HostProcess } from "../../../conductor-client/methods/hosts.js";
+import type { HostAction } from "../../../conductor-client/methods/session.js";
+import type { HostSession } from "../../../conductor-client/port.js";
 import { foldHosts } from "../../../records/host-range.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import { ExitCode } from "../../ui/exit-code.js";

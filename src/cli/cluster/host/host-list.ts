@@ -1,4 +1,4 @@
-import type { HostRow } from "../../../conductor/methods/hosts.js";
+import type { HostRow } from "../../../conductor-client/methods/hosts.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { chosenHosts, type HostFlags, withCluster } from "./host-session.js";

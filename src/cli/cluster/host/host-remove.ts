@@ -1,9 +1,9 @@
-import { openCloudSession } from "../../../cluster/local/cloud-session.js";
+import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import { foldHosts } from "../../../records/host-range.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { ProgressBar } from "../../ui/progress-bar.js";
-import { KeptHosts } from "../kept-hosts.js";
+import { KeptHosts } from "../saved-hosts.js";
 import { chosenHosts, type HostFlags, withCluster } from "./host-session.js";
 import { HostNotRemoved, type RemovalParts, removeHost } from "./remove-host.js";
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
-import { stateDir } from "../../../cluster/local/state-dir.js";
-import type { HostRow } from "../../../conductor/methods/hosts.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { HostRow } from "../../../conductor-client/methods/hosts.js";
+import type { HostSession } from "../../../conductor-client/port.js";
+import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts, HostRangeError } from "../../../records/host-range.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";

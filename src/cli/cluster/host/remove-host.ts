@@ -1,7 +1,7 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
-import { explainedFault } from "../../../cluster/scheduler/errors.js";
-import type { HostProcess } from "../../../conductor/methods/hosts.js";
-import type { HostAction } from "../../../conductor/methods/session.js";
+import type { HostProcess } from "../../../conductor-client/methods/hosts.js";
+import type { HostAction } from "../../../conductor-client/methods/session.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
+import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Timers } from "../../../runtime/timers.js";
 import { computeServices, disable, enable, forceDown, SERVICE_VERSION, type ServiceView } from "../service-gate.js";

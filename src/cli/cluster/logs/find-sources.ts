@@ -1,8 +1,8 @@
-import { NoLocalCloud } from "../../../cluster/local/cloud-session.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { Files } from "../../../runtime/files.js";
-import { CONTROL_PLANE } from "../kept-hosts.js";
+import { CONTROL_PLANE } from "../saved-hosts.js";
 import { unknownHost } from "../unknown-host.js";
 import { HostLogFilter } from "./host-log-filter.js";
 import type { LogText } from "./log-entry.js";

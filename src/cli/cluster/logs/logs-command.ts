@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts, HostRangeError } from "../../../records/host-range.js";
 import { nodeClock } from "../../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";

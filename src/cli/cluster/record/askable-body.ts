@@ -1,6 +1,6 @@
-import { withMadeUpSecrets } from "../../../cluster/request-log/without-secrets.js";
-import type { RecordedRequest } from "../../../conductor/methods/cluster.js";
-import { administratorIn } from "../../../conductor/methods/recorded-caller.js";
+import type { RecordedRequest } from "../../../conductor-client/methods/cluster.js";
+import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
+import { withMadeUpSecrets } from "../../../control-plane/request-log/without-secrets.js";
 import type { Random } from "../../../runtime/random.js";
 import { BYTES } from "../../../runtime/service.js";
 import { placedIn } from "./first-places.js";

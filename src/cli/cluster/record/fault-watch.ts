@@ -1,8 +1,8 @@
-import { IRONIC_FAULTS } from "../../../cluster/ironic/fault-points.js";
-import { hostsWithState, type StateDir } from "../../../cluster/local/state-dir.js";
-import type { RecordedCommand } from "../../../conductor/methods/cluster.js";
+import type { RecordedCommand } from "../../../conductor-client/methods/cluster.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { hostsWithState, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { readFaults } from "../../../faults/fault-file.js";
-import { formatKnob } from "../../../faults/fault-knobs.js";
+import { formatKnob } from "../../../faults/fault-rules.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 

@@ -1,4 +1,4 @@
-import type { RecordedRequest } from "../../../conductor/methods/cluster.js";
+import type { RecordedRequest } from "../../../conductor-client/methods/cluster.js";
 import { isObject } from "../../../runtime/is-object.js";
 import type { RecordingEvent } from "./recording.js";
 

@@ -1,6 +1,6 @@
-import { sessionWith } from "../../../cluster/local/cloud-session.js";
-import { administratorIn } from "../../../conductor/methods/recorded-caller.js";
-import type { HostSession } from "../../../conductor/port.js";
+import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
+import type { HostSession } from "../../../conductor-client/port.js";
+import { sessionWith } from "../../../control-plane/local/cloud-session.js";
 import type { HttpClient } from "../../../runtime/http.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { HeldByProvider } from "./recording.js";

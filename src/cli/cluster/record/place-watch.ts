@@ -1,5 +1,5 @@
-import type { RecordedEvent } from "../../../conductor/methods/cluster.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { RecordedEvent } from "../../../conductor-client/methods/cluster.js";
+import type { HostSession } from "../../../conductor-client/port.js";
 import type { Clock } from "../../../runtime/clock.js";
 import { createdServer } from "./first-places.js";
 import type { RecordedPlace } from "./recording.js";

@@ -1,4 +1,4 @@
-import type { RecordedCommand, RecordedRequest } from "../../../conductor/methods/cluster.js";
+import type { RecordedCommand, RecordedRequest } from "../../../conductor-client/methods/cluster.js";
 import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { askableBody, knowOldPassword } from "./askable-body.js";

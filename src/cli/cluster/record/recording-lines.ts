@@ -1,5 +1,5 @@
-import { FieldChecks, wrongField } from "../../../cluster/conductor/field-checks.js";
-import { recordedCaller } from "../../../conductor/methods/recorded-caller.js";
+import { recordedCaller } from "../../../conductor-client/methods/recorded-caller.js";
+import { FieldChecks, wrongField } from "../../../control-plane/conductor/field-checks.js";
 import type { FieldMap } from "../../../records/field.js";
 import {
   amount,

@@ -1,6 +1,6 @@
-import { type DoorLimits, excessOf, excessText } from "../../../cluster/http/door-limits.js";
-import { RECORDED_DEPTH, type RecordedEvent } from "../../../conductor/methods/cluster.js";
-import { administratorIn } from "../../../conductor/methods/recorded-caller.js";
+import { RECORDED_DEPTH, type RecordedEvent } from "../../../conductor-client/methods/cluster.js";
+import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
+import { type DoorLimits, excessOf, excessText } from "../../../control-plane/http/listener-limits.js";
 import type { Files } from "../../../runtime/files.js";
 import { isObject } from "../../../runtime/is-object.js";
 import { RecordingLines } from "./recording-lines.js";

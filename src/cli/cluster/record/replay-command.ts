@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
-import { readClusterInfo, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { readClusterInfo, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeRandom } from "../../../runtime/node/node-random.js";

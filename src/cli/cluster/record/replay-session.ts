@@ -1,5 +1,5 @@
-import type { RecordedCaller, StandIn } from "../../../conductor/methods/recorded-caller.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/recorded-caller.js";
+import type { HostSession } from "../../../conductor-client/port.js";
 import type { HttpClient, HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import type { IdMap } from "./id-map.js";
 

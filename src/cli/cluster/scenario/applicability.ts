@@ -1,5 +1,5 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
-import type { HostRow } from "../../../conductor/methods/hosts.js";
+import type { HostRow } from "../../../conductor-client/methods/hosts.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { expandHosts, HostRangeError } from "../../../records/host-range.js";
 import { isObject } from "../../../runtime/is-object.js";
 import { type ScenarioStep, SERVICES } from "./scenario-schema.js";

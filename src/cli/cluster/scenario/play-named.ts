@@ -1,4 +1,4 @@
-import { stateDir } from "../../../cluster/local/state-dir.js";
+import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { playScenario, StepFailed } from "./play.js";

@@ -1,5 +1,5 @@
-import { type CloudSession, openCloudSession } from "../../../cluster/local/cloud-session.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";

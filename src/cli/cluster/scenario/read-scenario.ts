@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import { CODES } from "../../../audit/judge/finding.js";
+import { CODES } from "../../../audit/checks/finding.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Files } from "../../../runtime/files.js";

@@ -1,4 +1,4 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import { SERVICES, type ServiceName } from "./scenario-schema.js";
 

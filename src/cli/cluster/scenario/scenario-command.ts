@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { openCloudSession } from "../../../cluster/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";

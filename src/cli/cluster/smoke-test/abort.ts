@@ -1,5 +1,5 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
-import type { DrillVerdict } from "./drill-result.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
+import type { DrillVerdict } from "./smoke-test-result.js";
 
 const VERSION = "2.79";
 

@@ -1,9 +1,9 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { HostSession } from "../../../conductor-client/port.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { KeptHosts } from "../kept-hosts.js";
 import { withOperatorSession } from "../operator-session.js";
+import { KeptHosts } from "../saved-hosts.js";
 
 const VERSION = "2.79";
 /** Milliseconds between two looks at a host. */

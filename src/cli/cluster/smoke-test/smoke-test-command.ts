@@ -1,17 +1,17 @@
 import { Command } from "commander";
-import { type CloudSession, openCloudSession } from "../../../cluster/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { Drill } from "./drill.js";
-import type { DrillResult } from "./drill-result.js";
 import { callsText, driverCalls, isTraced } from "./driver-calls.js";
 import { failHost } from "./host-outage.js";
 import { DRILL_OPERATIONS, type DrillPlaces } from "./operations.js";
+import { Drill } from "./smoke-test.js";
+import type { DrillResult } from "./smoke-test-result.js";
 
 interface DrillCommandOptions {
   readonly stateDir: string;

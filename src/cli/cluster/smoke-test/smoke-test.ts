@@ -1,11 +1,11 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
-import { explainedFault } from "../../../cluster/scheduler/errors.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
+import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Timers } from "../../../runtime/timers.js";
 import { abortIfRunning, verdictOfAbort } from "./abort.js";
-import type { DrillResult, DrillVerdict } from "./drill-result.js";
 import { NoOutage } from "./host-outage.js";
 import { DRILL_OPERATIONS, type DrillOperation, type DrillPlaces, LIVE } from "./operations.js";
+import type { DrillResult, DrillVerdict } from "./smoke-test-result.js";
 
 export interface DrillOptions {
   readonly session: CloudSession;

@@ -1,13 +1,13 @@
-import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
-import { savedHosts } from "../../../cluster/snapshot/saved-hosts.js";
-import { refuseForeignDrivers, Snapshots } from "../../../cluster/snapshot/snapshots.js";
-import type { HostRow } from "../../../conductor/methods/hosts.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { HostRow } from "../../../conductor-client/methods/hosts.js";
+import type { HostSession } from "../../../conductor-client/port.js";
+import { readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
+import { savedHosts } from "../../../control-plane/snapshot/saved-hosts.js";
+import { refuseForeignDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { withOperatorSession } from "../operator-session.js";
 import { whilePaused } from "./paused.js";
-import { snapshotFacts } from "./snapshot-facts.js";
+import { snapshotFacts } from "./snapshot-metadata.js";
 
 /** Hosts of other processes that are asked about at a time. */
 const AT_A_TIME = 64;

@@ -1,5 +1,5 @@
-import type { StateDir } from "../../../cluster/local/state-dir.js";
-import { SnapshotRefused } from "../../../cluster/snapshot/snapshot-error.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { SnapshotRefused } from "../../../control-plane/snapshot/snapshot-error.js";
 import type { SeenProcess } from "../../../runtime/programs.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 

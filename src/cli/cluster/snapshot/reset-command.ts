@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { DEFAULT_STATE_DIR } from "../../../cluster/local/state-dir.js";
+import { DEFAULT_STATE_DIR } from "../../../control-plane/local/state-dir.js";
 import { destructive } from "../../ui/destructive.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { clusterState } from "../cluster-state.js";

@@ -1,9 +1,9 @@
-import { readClusterInfo, type StateDir } from "../../../cluster/local/state-dir.js";
-import { type DownHosts, type DownState, downHosts } from "../../../cluster/snapshot/saved-hosts.js";
-import { SnapshotRefused } from "../../../cluster/snapshot/snapshot-error.js";
-import type { SnapshotFacts } from "../../../cluster/snapshot/snapshot-file.js";
-import type { HostProcess } from "../../../conductor/methods/hosts.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { HostProcess } from "../../../conductor-client/methods/hosts.js";
+import type { HostSession } from "../../../conductor-client/port.js";
+import { readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
+import { type DownHosts, type DownState, downHosts } from "../../../control-plane/snapshot/saved-hosts.js";
+import { SnapshotRefused } from "../../../control-plane/snapshot/snapshot-error.js";
+import type { SnapshotFacts } from "../../../control-plane/snapshot/snapshot-file.js";
 import { foldHosts } from "../../../records/host-range.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import type { Terminal } from "../../ui/terminal.js";

@@ -1,17 +1,17 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
-import { finishInterruptedRestore } from "../../../cluster/snapshot/restore.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
+import { finishInterruptedRestore } from "../../../control-plane/snapshot/restore.js";
 import {
   downHostsText,
   readDownHosts,
   savedDownHosts,
   savedHostsSummary,
-} from "../../../cluster/snapshot/saved-hosts.js";
-import type { Snapshot } from "../../../cluster/snapshot/snapshot-file.js";
-import type { ListedSnapshot } from "../../../cluster/snapshot/snapshots.js";
-import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../cluster/snapshot/snapshots.js";
-import { ownStore } from "../../../cluster/store/open-store.js";
+} from "../../../control-plane/snapshot/saved-hosts.js";
+import type { Snapshot } from "../../../control-plane/snapshot/snapshot-file.js";
+import type { ListedSnapshot } from "../../../control-plane/snapshot/snapshots.js";
+import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
+import { ownStore } from "../../../control-plane/store/open-store.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { destructive } from "../../ui/destructive.js";
@@ -24,7 +24,7 @@ import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
 import { saveRunning } from "./live-snapshot.js";
 import { restoreRunning } from "./restore-running.js";
-import { snapshotFacts } from "./snapshot-facts.js";
+import { snapshotFacts } from "./snapshot-metadata.js";
 import { putInPlace } from "./up-restore.js";
 
 /** What each of the commands has. */

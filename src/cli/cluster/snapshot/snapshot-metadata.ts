@@ -1,6 +1,6 @@
 import { driverRecordPath, readDriverRecord } from "../../../agent/startup/driver-record.js";
-import { hostsWithState, type StateDir } from "../../../cluster/local/state-dir.js";
-import type { SnapshotFacts } from "../../../cluster/snapshot/snapshot-file.js";
+import { hostsWithState, type StateDir } from "../../../control-plane/local/state-dir.js";
+import type { SnapshotFacts } from "../../../control-plane/snapshot/snapshot-file.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { version } from "../../ui/version.js";

@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Files } from "../../../runtime/files.js";
 import { certificatesIn, keyIn, misfit } from "./certificate.js";
 import type { KeyPair } from "./make-certificates.js";

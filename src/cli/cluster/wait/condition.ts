@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { SERVER_STATUSES } from "../../../cluster/compute/servers/server-status.js";
+import { SERVER_STATUSES } from "../../../control-plane/compute/servers/server-status.js";
 import { MOST_HOSTS } from "../../../records/host-range.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 

@@ -1,6 +1,6 @@
-import type { CloudSession } from "../../../cluster/local/cloud-session.js";
-import { explainedFault } from "../../../cluster/scheduler/errors.js";
-import type { HostSession } from "../../../conductor/port.js";
+import type { HostSession } from "../../../conductor-client/port.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
+import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import type { Condition } from "./condition.js";
 
 /** Undefined: it holds; else what is still to come, for a person. */

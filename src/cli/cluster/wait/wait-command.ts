@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
-import { type CloudSession, NoLocalCloud, openCloudSession } from "../../../cluster/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../cluster/local/state-dir.js";
+import { type CloudSession, NoLocalCloud, openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
@@ -11,7 +11,7 @@ import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
 import { placeText } from "../place.js";
 import { type Condition, parseCondition } from "./condition.js";
-import { judge, WaitsInVain } from "./judge.js";
+import { judge, WaitsInVain } from "./evaluate-condition.js";
 
 interface WaitOptions {
   readonly stateDir: string;

@@ -1,6 +1,6 @@
 import type { Attempt } from "../../../testing/attempt.js";
-import type { WorkSubject } from "../../../testing/half-done.js";
-import type { LabMemory } from "../../../testing/lab-servers.js";
+import type { LabMemory } from "../../../testing/harness-servers.js";
+import type { WorkSubject } from "../../../testing/partly-done.js";
 import type { Pair } from "../pair.js";
 
 export interface CheckCommandOptions {

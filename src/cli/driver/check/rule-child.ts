@@ -2,7 +2,7 @@ import { nodeTimers } from "../../../runtime/node/node-timers.js";
 import { type Attempt, attempt, beginKilled, clearAway, lookAfterKill } from "../../../testing/attempt.js";
 import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
-import type { LabWatch } from "../../../testing/driver-lab.js";
+import type { LabWatch } from "../../../testing/driver-harness.js";
 import { type CheckedSetup, openSetup, WrongSetup } from "./checked-setup.js";
 import type { FromChild, Order, ToChild } from "./messages.js";
 import { WatchedCalls } from "./watched-calls.js";

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { nodeTimers } from "../../../runtime/node/node-timers.js";
 import type { Attempt } from "../../../testing/attempt.js";
-import type { WorkSubject } from "../../../testing/half-done.js";
-import type { LabMemory } from "../../../testing/lab-servers.js";
+import type { LabMemory } from "../../../testing/harness-servers.js";
+import type { WorkSubject } from "../../../testing/partly-done.js";
 import { startRuleProgram } from "../rule-program.js";
 import type { CheckCommandOptions, FromChild, Order, ToChild } from "./messages.js";
 

@@ -4,7 +4,7 @@ import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../r
 import type { Timers } from "../../../runtime/timers.js";
 import type { ValidateToken } from "../../credentials.js";
 import { atOnce } from "../../http/at-once.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../../http/listener-limits.js";
 import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
 import { IronicError } from "../ironic-error.js";

@@ -1,5 +1,5 @@
 import type { Random } from "../../../runtime/random.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../../http/listener-limits.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import type { IronicConductor } from "../conductor.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";

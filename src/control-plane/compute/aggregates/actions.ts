@@ -1,4 +1,4 @@
-import { ResourceProviderUpdateConflict } from "../../../placement/errors.js";
+import { ResourceProviderUpdateConflict } from "../../../placement-client/errors.js";
 import { addAggregateHost, removeAggregateHost } from "../../store/aggregate-hosts.js";
 import type { Aggregate } from "../../store/aggregates.js";
 import { AggregateHostNotFound } from "../../store/store-errors.js";

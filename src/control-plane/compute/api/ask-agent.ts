@@ -4,9 +4,9 @@ import {
   InstancePasswordSetFailed,
   MessagingTimeout,
   NotImplementedError,
-} from "../../../conductor/errors.js";
-import type { AgentCall, AgentMethods } from "../../../conductor/methods/agent.js";
-import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
+} from "../../../conductor-client/errors.js";
+import type { AgentCall, AgentMethods } from "../../../conductor-client/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import type { Call } from "./call.js";
 import type { ComputeDeps } from "./deps.js";
 import { conflict, Fault, notFound } from "./fault.js";

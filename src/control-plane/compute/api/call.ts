@@ -1,7 +1,7 @@
 import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
-import { MOST_PARAMETERS } from "../../http/door-limits.js";
 import type { Json } from "../../http/json.js";
+import { MOST_PARAMETERS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
 import type { ComputeDeps } from "./deps.js";

@@ -1,4 +1,4 @@
-import type { ReportClient } from "../../../placement/report-client.js";
+import type { ReportClient } from "../../../placement-client/report-client.js";
 import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";

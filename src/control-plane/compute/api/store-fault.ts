@@ -5,7 +5,7 @@ import {
   ServiceNotFound,
   UnexpectedTaskState,
   UnexpectedVmState,
-} from "../../../conductor/errors.js";
+} from "../../../conductor-client/errors.js";
 import {
   AggregateHostExists,
   AggregateNameExists,

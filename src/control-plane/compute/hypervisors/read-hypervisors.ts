@@ -1,6 +1,6 @@
-import { ConductorError } from "../../../conductor/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import type { ComputeNode, Service } from "../../../records/index.js";
-import { Turns } from "../../turns.js";
+import { Turns } from "../../time-slices.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { isUp } from "../services/service-status.js";

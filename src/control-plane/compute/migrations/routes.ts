@@ -1,9 +1,9 @@
-import type { MigrationFilters } from "../../../conductor/methods/filters.js";
+import type { MigrationFilters } from "../../../conductor-client/methods/filters.js";
 import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../../records/index.js";
 import { parseIsoTime } from "../../http/times.js";
 import type { MigrationQuery } from "../../store/migrations.js";
 import type { Place } from "../../store/sort-order.js";
-import { Turns } from "../../turns.js";
+import { Turns } from "../../time-slices.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";

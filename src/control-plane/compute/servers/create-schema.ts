@@ -12,7 +12,7 @@ import {
   UUID_TEXT,
 } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
-import { USER_WISHES, type UserWishes } from "./user-wishes.js";
+import { USER_WISHES, type UserWishes } from "./user-requests.js";
 
 /** A valid body of POST /servers. Counts may be texts, flags too. */
 export interface CreateBody {

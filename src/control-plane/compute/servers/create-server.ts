@@ -8,7 +8,7 @@ import {
 } from "../../../records/index.js";
 import type { Random } from "../../../runtime/random.js";
 import { atOnce } from "../../http/at-once.js";
-import { Turns } from "../../turns.js";
+import { Turns } from "../../time-slices.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
@@ -31,7 +31,7 @@ import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
 import { networkMark, serversInPortQuota, type WantedNetworks, wantedNetworks } from "./network/requested-networks.js";
 import { refuseUnhonoured } from "./unhonoured-specs.js";
-import { diskConfigWith, shownWishes, wishedChanges } from "./user-wishes.js";
+import { diskConfigWith, shownWishes, wishedChanges } from "./user-requests.js";
 
 const POLICY = "os_compute_api:servers:create";
 

@@ -1,6 +1,6 @@
 import type { Instance } from "../../../records/index.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
-import { Turns } from "../../turns.js";
+import { Turns } from "../../time-slices.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";

@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import type { Turns } from "../../turns.js";
+import type { Turns } from "../../time-slices.js";
 
 /** Characters of a pattern; a name has no more. */
 const LONGEST = 255;

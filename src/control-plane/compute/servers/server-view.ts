@@ -8,7 +8,7 @@ import { isUp } from "../services/service-status.js";
 import type { FoundServer } from "./find-server.js";
 import { addressesOf } from "./network/addresses.js";
 import { serverStatus } from "./server-status.js";
-import { shownWishes } from "./user-wishes.js";
+import { shownWishes } from "./user-requests.js";
 
 const WITH_PROGRESS = ["ACTIVE", "BUILD", "REBUILD", "RESIZE", "VERIFY_RESIZE", "MIGRATING"];
 const COMPUTE = "nova-compute";

@@ -4,9 +4,9 @@ import { requireMember } from "../api/policy.js";
 import { DESCRIPTION, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
+import { shownBefore75 } from "./rendered-before-75.js";
 import { ServerView } from "./server-view.js";
-import { shownBefore75 } from "./shown-before-75.js";
-import { USER_WISHES, type UserWishes, wishedChanges } from "./user-wishes.js";
+import { USER_WISHES, type UserWishes, wishedChanges } from "./user-requests.js";
 
 interface UpdateBody {
   readonly server: UserWishes & {

@@ -1,5 +1,5 @@
 import type { Service } from "../../../records/index.js";
-import { Turns } from "../../turns.js";
+import { Turns } from "../../time-slices.js";
 import type { ComputeDeps } from "../api/deps.js";
 
 /** Services that are read in one go. */

@@ -1,4 +1,4 @@
-import { isUp as isUpAt } from "../../../conductor/liveness.js";
+import { isUp as isUpAt } from "../../../conductor-client/liveness.js";
 import type { Service } from "../../../records/index.js";
 import type { ComputeDeps } from "../api/deps.js";
 

@@ -1,12 +1,12 @@
-import { ConductorError } from "../../../conductor/errors.js";
-import type { CLUSTER_METHODS } from "../../../conductor/methods/cluster.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
+import type { CLUSTER_METHODS } from "../../../conductor-client/methods/cluster.js";
 import type { StandIns } from "../../identity/tokens/stand-in.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import type { HostLeases } from "../host-leases.js";
 import type { HostSupervisor } from "../host-supervisor.js";
 import type { HandlersOf } from "./handlers.js";
-import { said } from "./said.js";
+import { said } from "./messages.js";
 
 interface ClusterDeps {
   readonly store: Store;

@@ -1,4 +1,4 @@
-import type { GroupOnHost } from "../../../conductor/methods/records.js";
+import type { GroupOnHost } from "../../../conductor-client/methods/records.js";
 import type { Store } from "../../store/store.js";
 
 /** What a destination is told of the instance's server group (spec 6.9 row 5); null: it is in none, or that is deleted. */

@@ -1,4 +1,10 @@
-import type { MethodKind, MethodsOf, ParamsOf, RemoteMethods, ResultOf } from "../../../conductor/methods/method.js";
+import type {
+  MethodKind,
+  MethodsOf,
+  ParamsOf,
+  RemoteMethods,
+  ResultOf,
+} from "../../../conductor-client/methods/method.js";
 import type { Caller } from "../caller.js";
 
 /** What is still under way when its handler returns. */

@@ -1,7 +1,7 @@
-import { ComputeHostNotFound } from "../../../conductor/errors.js";
-import { isReady } from "../../../conductor/liveness.js";
-import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor/methods/hosts.js";
-import type { HostAction, HostState } from "../../../conductor/methods/session.js";
+import { ComputeHostNotFound } from "../../../conductor-client/errors.js";
+import { isReady } from "../../../conductor-client/liveness.js";
+import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor-client/methods/hosts.js";
+import type { HostAction, HostState } from "../../../conductor-client/methods/session.js";
 import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
@@ -11,7 +11,7 @@ import type { HostLeases } from "../host-leases.js";
 import type { HostSupervisor } from "../host-supervisor.js";
 import type { Outbox } from "../outbox.js";
 import type { HandlersOf } from "./handlers.js";
-import { said } from "./said.js";
+import { said } from "./messages.js";
 
 interface HostDeps {
   readonly store: Store;

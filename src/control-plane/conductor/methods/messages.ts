@@ -1,4 +1,4 @@
-import { ConductorError } from "../../../conductor/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 
 /** Errors of the supervisor keep their text on the wire. */
 export async function said<T>(work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
-import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor/errors.js";
-import type { OPERATOR_METHODS } from "../../../conductor/methods/operator.js";
+import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor-client/errors.js";
+import type { OPERATOR_METHODS } from "../../../conductor-client/methods/operator.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Store } from "../../store/store.js";
 import type { HandlersOf } from "./handlers.js";

@@ -1,4 +1,4 @@
-import type { RECORD_METHODS } from "../../../conductor/methods/records.js";
+import type { RECORD_METHODS } from "../../../conductor-client/methods/records.js";
 import { FINAL_MIGRATION_STATUSES } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
 import { groupOnHost } from "./group-on-host.js";

@@ -1,7 +1,7 @@
-import { ConductorError } from "../../../conductor/errors.js";
-import type { ParamsOf } from "../../../conductor/methods/method.js";
-import type { RefusedReport, SessionMethods } from "../../../conductor/methods/session.js";
-import { encodeError } from "../../../conductor/wire/error-codec.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
+import type { ParamsOf } from "../../../conductor-client/methods/method.js";
+import type { RefusedReport, SessionMethods } from "../../../conductor-client/methods/session.js";
+import { encodeError } from "../../../conductor-client/wire/error-codec.js";
 import { serviceNotFound } from "../../store/services.js";
 import type { Store } from "../../store/store.js";
 import type { HostLeases } from "../host-leases.js";

@@ -1,6 +1,6 @@
-import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js";
-import type { SESSION_METHODS } from "../../../conductor/methods/session.js";
-import { OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
+import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor-client/errors.js";
+import type { SESSION_METHODS } from "../../../conductor-client/methods/session.js";
+import { OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor-client/wire/frames.js";
 import type { Store } from "../../store/store.js";
 import type { AgentMessages } from "../agent-messages.js";
 import type { GuestWatch } from "../guest-watch.js";

@@ -1,4 +1,4 @@
-import { isUp } from "../../../conductor/liveness.js";
+import { isUp } from "../../../conductor-client/liveness.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../records/index.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";

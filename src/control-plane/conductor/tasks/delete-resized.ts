@@ -1,5 +1,5 @@
-import { ConductorError } from "../../../conductor/errors.js";
-import { PlacementError } from "../../../placement/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
+import { PlacementError } from "../../../placement-client/errors.js";
 import type { Migration } from "../../../records/index.js";
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";

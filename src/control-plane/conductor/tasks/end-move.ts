@@ -1,10 +1,10 @@
-import type { MigrationFilters } from "../../../conductor/methods/filters.js";
-import { PlacementError } from "../../../placement/errors.js";
+import type { MigrationFilters } from "../../../conductor-client/methods/filters.js";
+import { PlacementError } from "../../../placement-client/errors.js";
 import type { Instance, Migration, TaskState, VmState } from "../../../records/index.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation } from "./faults.js";
-import { type Move, restoreSourceHalf } from "./source-half.js";
+import { type Move, restoreSourceHalf } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /** What the records are to be after a move that did not come about. */

@@ -1,4 +1,4 @@
-import { AllocationMoveFailed } from "../../../placement/errors.js";
+import { AllocationMoveFailed } from "../../../placement-client/errors.js";
 import {
   DISK_INFO,
   FINAL_MIGRATION_STATUSES,
@@ -9,7 +9,7 @@ import {
   type Migration,
   SET_ASIDE_BY,
 } from "../../../records/index.js";
-import { restoreSourceHalf } from "./source-half.js";
+import { restoreSourceHalf } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /**

@@ -1,4 +1,4 @@
-import { ConductorError } from "../../../conductor/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import { PublicError } from "../../../runtime/public-error.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/task.js";

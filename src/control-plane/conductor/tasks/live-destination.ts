@@ -1,6 +1,6 @@
-import { ConductorError } from "../../../conductor/errors.js";
-import { isUp } from "../../../conductor/liveness.js";
-import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
+import { isUp } from "../../../conductor-client/liveness.js";
+import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
@@ -14,7 +14,7 @@ import {
   MigrationPreCheckError,
   UnableToMigrateToSelf,
 } from "./live-errors.js";
-import { type Move, sourceNode } from "./source-half.js";
+import { type Move, sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 export type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;

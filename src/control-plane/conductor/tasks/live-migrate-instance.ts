@@ -11,7 +11,7 @@ import {
   type LiveTask,
 } from "./live-destination.js";
 import { ComputeServiceUnavailable, InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "./live-errors.js";
-import { type Move, restoreSourceHalf, secureSourceHalf } from "./source-half.js";
+import { type Move, restoreSourceHalf, secureSourceHalf } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /** Errors that leave the instance as it was (spec 6.5 row 2); any other sets it to error. */

@@ -16,9 +16,9 @@ import { ActionEvents } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
-import { endGivenBack, lastDestination, passOn } from "./given-back.js";
+import { endGivenBack, lastDestination, passOn } from "./returned-tasks.js";
 import { serverGroupOf } from "./server-group.js";
-import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
+import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;

@@ -11,7 +11,7 @@ import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { ActionEvents } from "./action-event.js";
 import { endOperation } from "./faults.js";
-import { sourceNode } from "./source-half.js";
+import { sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_in_place" }>;

@@ -1,4 +1,4 @@
-import { AllocationMoveFailed, AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
+import { AllocationMoveFailed, AllocationUpdateFailed, PlacementError } from "../../../placement-client/errors.js";
 import {
   type ComputeNode,
   hasInterruptedRebuild,
@@ -13,7 +13,7 @@ import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { ActionEvents } from "./action-event.js";
-import { endOvertakenMoves } from "./end-overtaken-moves.js";
+import { endOvertakenMoves } from "./end-superseded-moves.js";
 import { endOperation, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
 import { serverGroupOf } from "./server-group.js";

@@ -1,5 +1,5 @@
-import { AllocationMoveFailed } from "../../../placement/errors.js";
-import type { Allocations, ResourceAmounts } from "../../../placement/types.js";
+import { AllocationMoveFailed } from "../../../placement-client/errors.js";
+import type { Allocations, ResourceAmounts } from "../../../placement-client/types.js";
 import type { ComputeNode, Flavor, Instance, Migration } from "../../../records/index.js";
 import { instanceResources } from "../../../records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";

@@ -1,5 +1,5 @@
 import type { NovaConfig } from "../../../config/nova-config.js";
-import type { ReportClient } from "../../../placement/report-client.js";
+import type { ReportClient } from "../../../placement-client/report-client.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";

@@ -5,8 +5,8 @@ import { stableId } from "../stable-id.js";
 import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { IdentityStore } from "./identity-store.js";
 import { DEFAULT_DOMAIN, newProject } from "./new-project.js";
-import { PeopleStore } from "./people-store.js";
 import type { NamedTable, StoredRecord } from "./record-table.js";
+import { PeopleStore } from "./user-store.js";
 
 export const REGION = "RegionOne";
 

@@ -1,4 +1,4 @@
-import type { RecordedCaller, StandIn } from "../../../conductor/methods/recorded-caller.js";
+import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/recorded-caller.js";
 import { effectiveRoles, type GrantScope, SYSTEM } from "../grants/effective-roles.js";
 import { isSameName } from "../name-key.js";
 import type { IdentityStore } from "../store/identity-store.js";

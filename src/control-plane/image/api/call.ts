@@ -2,7 +2,7 @@ import { isObject } from "../../../runtime/is-object.js";
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
-import { DOOR_LIMITS, excessOf, excessText, MOST_PARAMETERS } from "../../http/door-limits.js";
+import { DOOR_LIMITS, excessOf, excessText, MOST_PARAMETERS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/query.js";
 import type { ImageStore } from "../image-store.js";
 import { badRequest, tooLarge } from "./fault.js";

@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../../conductor/errors.js";
+import { DuplicateRecord } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/service.js";
 import { json, withHeaders } from "../../http/responses.js";
 import type { ImageCall } from "../api/call.js";

@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../../conductor/errors.js";
+import { DuplicateRecord } from "../../../conductor-client/errors.js";
 import { isObject } from "../../../runtime/is-object.js";
 import type { ServiceResponse } from "../../../runtime/service.js";
 import { json } from "../../http/responses.js";

@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../../conductor/errors.js";
+import { DuplicateRecord } from "../../../conductor-client/errors.js";
 import type { ImageCall } from "../api/call.js";
 import { conflict, forbidden, tooLarge } from "../api/fault.js";
 import { checkObject } from "../api/validate.js";

@@ -1,12 +1,12 @@
 import { isObject } from "../../../runtime/is-object.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
-import { MOST_PARAMETERS } from "../../http/door-limits.js";
 import type { Json } from "../../http/json.js";
+import { MOST_PARAMETERS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
 import type { Store } from "../../store/store.js";
-import type { Turns } from "../../turns.js";
+import type { Turns } from "../../time-slices.js";
 import { badRequest, NetworkFault } from "./fault.js";
 
 export type NetworkCallOptions = Pick<NetworkCall, "request" | "caller" | "params" | "query" | "store" | "turns">;

@@ -1,4 +1,4 @@
-import { ConductorError } from "../../../conductor/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/service.js";
 import { json } from "../../http/responses.js";
 

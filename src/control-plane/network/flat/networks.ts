@@ -6,7 +6,7 @@ import { enforce, may } from "../api/policy.js";
 import { type Resource, routesOf } from "../api/resource-routes.js";
 import { tagRoutes } from "../api/tags.js";
 import { FLAT_NETWORK, NETWORK_ZONE } from "./flat-network.js";
-import { refuseChange } from "./refuse-change.js";
+import { refuseChange } from "./reject-change.js";
 
 type Flat = typeof FLAT_NETWORK;
 

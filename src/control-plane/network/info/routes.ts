@@ -4,7 +4,7 @@ import { NetworkFault, notFound } from "../api/fault.js";
 import { type Attributes, listPage, view } from "../api/listing.js";
 import { enforce, may } from "../api/policy.js";
 import { FLAT_NETWORK, NETWORK_ZONE } from "../flat/flat-network.js";
-import { refuseChange } from "../flat/refuse-change.js";
+import { refuseChange } from "../flat/reject-change.js";
 import { EXTENSION_ROUTES } from "./extensions.js";
 import { QUOTA_ROUTES } from "./quotas.js";
 

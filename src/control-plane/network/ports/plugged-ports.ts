@@ -1,4 +1,4 @@
-import type { NetworkPort } from "../../../conductor/methods/work.js";
+import type { NetworkPort } from "../../../conductor-client/methods/work.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
 import { hostsOf, tellOfInstance } from "../../conductor/instance-events.js";
 import type { Store } from "../../store/store.js";

@@ -1,5 +1,5 @@
-import { CandidateRecords, RootRecords } from "../../../placement/candidate-records.js";
-import type { ProviderSummary, ResourceAmounts, RootOffer } from "../../../placement/types.js";
+import { CandidateRecords, RootRecords } from "../../../placement-client/candidate-records.js";
+import type { ProviderSummary, ResourceAmounts, RootOffer } from "../../../placement-client/types.js";
 import { fragmentsOf } from "../handlers/provider-json.js";
 import { capacityOf, type Provider } from "../model/records.js";
 import type { Candidate } from "./candidate.js";

@@ -1,4 +1,4 @@
-import { MOST_GROUPS } from "../../http/door-limits.js";
+import { MOST_GROUPS } from "../../http/listener-limits.js";
 import { compareText, repr } from "../../python/repr.js";
 import {
   type AggregateFilter,

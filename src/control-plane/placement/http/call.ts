@@ -1,6 +1,6 @@
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../../http/listener-limits.js";
 import { JsonDecodeError, parsePythonJson } from "../../python/json.js";
 import { dictOf, toPlain } from "../../python/value.js";
 import { explain } from "../json/explain.js";

@@ -1,4 +1,4 @@
-import type { ProviderSummary, RootOffer } from "../../../placement/types.js";
+import type { ProviderSummary, RootOffer } from "../../../placement-client/types.js";
 
 /** What Placement holds, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
 

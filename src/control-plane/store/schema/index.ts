@@ -15,7 +15,7 @@ import { schedulerHints } from "./scheduler-hints.js";
 import { serverGroups } from "./server-groups.js";
 import { taskLog } from "./task-log.js";
 import { taskRequests } from "./task-requests.js";
-import { userWishes } from "./user-wishes.js";
+import { userWishes } from "./user-requests.js";
 
 /** The tables of the state of record (spec 1). */
 export const STORE_SCHEMA: readonly SchemaStep[] = [

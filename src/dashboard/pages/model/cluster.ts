@@ -1,6 +1,6 @@
 import { batch, signal } from "@preact/signals";
 import type { RequestRow } from "../../wire/request-rows.js";
-import type { Kind, Rows, WindowHello, WindowMessage } from "../../wire/stream.js";
+import type { DashboardHello, DashboardMessage, Kind, Rows } from "../../wire/stream.js";
 import { Table } from "./table.js";
 
 /** Requests that are kept for looking back. */
@@ -10,7 +10,7 @@ const listed = (value: string | null): readonly string[] => (value === null ? []
 
 /** What the page knows of the cluster, as it was told. */
 export class Cluster {
-  readonly hello = signal<WindowHello | null>(null);
+  readonly hello = signal<DashboardHello | null>(null);
   /** All of the first snapshot is here. */
   readonly ready = signal(false);
 
@@ -44,7 +44,7 @@ export class Cluster {
   readonly findingsOfConsumer = this.tables.finding.groupBy(({ consumer }) => listed(consumer));
   readonly findingsOfProvider = this.tables.finding.groupBy(({ provider }) => listed(provider));
 
-  greet(hello: WindowHello): void {
+  greet(hello: DashboardHello): void {
     this.hello.value = hello;
     if (hello.reset) {
       for (const table of Object.values(this.tables)) {
@@ -63,7 +63,7 @@ export class Cluster {
   }
 
   /** All of them, before anybody is told: one drawing for many changes. */
-  apply(messages: readonly WindowMessage[]): void {
+  apply(messages: readonly DashboardMessage[]): void {
     batch(() => {
       const requests: RequestRow[] = [];
       for (const { set, gone } of messages) {

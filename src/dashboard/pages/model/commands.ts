@@ -1,11 +1,11 @@
-import type { ActionBody, WindowAction } from "../../wire/actions.js";
+import type { ActionBody, DashboardAction } from "../../wire/actions.js";
 
 /** `[--host {dest}]` is left out where its field is empty. */
 const PART = /\[([^\]]*)\]/g;
 const FIELD = /\{(\w+)\}/g;
 
 /** The command lines of an action with what its fields say; a field that still waits for its value stays as `{host}`. */
-export function commandsOf({ commands }: WindowAction, body: ActionBody): readonly string[] {
+export function commandsOf({ commands }: DashboardAction, body: ActionBody): readonly string[] {
   return commands.map((command) =>
     command
       .replace(PART, (_, part: string) =>
@@ -21,7 +21,7 @@ export function commandsOf({ commands }: WindowAction, body: ActionBody): readon
 }
 
 /** What is missing before it can be sent; "": nothing. */
-export function missingOf({ fields }: WindowAction, body: ActionBody): string {
+export function missingOf({ fields }: DashboardAction, body: ActionBody): string {
   const missing = fields.filter(({ name, required, type }) => required && type !== "flag" && isEmpty(body[name]));
   return missing.map(({ label }) => label).join(", ");
 }

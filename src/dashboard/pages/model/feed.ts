@@ -1,4 +1,4 @@
-import type { WindowHello, WindowMessage } from "../../wire/stream.js";
+import type { DashboardHello, DashboardMessage } from "../../wire/stream.js";
 import type { Cluster } from "./cluster.js";
 
 /** Milliseconds of a frame that changes may take: the rest is for drawing and for whoever types. */
@@ -17,7 +17,7 @@ type Said = (cluster: Cluster) => void;
 export class Feed {
   readonly #cluster: Cluster;
   readonly #doors: FrameDoors;
-  #queue: (WindowMessage | Said)[] = [];
+  #queue: (DashboardMessage | Said)[] = [];
   #asked = false;
 
   constructor(cluster: Cluster, doors: FrameDoors) {
@@ -25,11 +25,11 @@ export class Feed {
     this.#doors = doors;
   }
 
-  hello(hello: WindowHello): void {
+  hello(hello: DashboardHello): void {
     this.#add((cluster) => cluster.greet(hello));
   }
 
-  message(message: WindowMessage): void {
+  message(message: DashboardMessage): void {
     this.#add(message);
   }
 
@@ -37,7 +37,7 @@ export class Feed {
     this.#add((cluster) => cluster.settle());
   }
 
-  #add(entry: WindowMessage | Said): void {
+  #add(entry: DashboardMessage | Said): void {
     this.#queue.push(entry);
     this.#ask();
   }
@@ -69,7 +69,7 @@ export class Feed {
       first(this.#cluster);
       return at + 1;
     }
-    const run: WindowMessage[] = [];
+    const run: DashboardMessage[] = [];
     let rows = 0;
     for (let next = at; next < this.#queue.length && rows < 500; next++) {
       const entry = this.#queue[next];

@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { hashOf, routeOf } from "../model/routes.js";
 
 /** Filters are a part of the address, so that they can be kept and sent; they are no steps of the history. */
@@ -47,7 +47,7 @@ export function PickField({ label, name = "", value, choices }: FieldProps & { r
 
 /** A filter that is on or off. */
 export function CheckField({ label, name }: { readonly label: string; readonly name: string }) {
-  const checked = useWindow().route.value.filter[name] === "1";
+  const checked = useDashboard().route.value.filter[name] === "1";
   return (
     <label class="check">
       <input

@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { shortId } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
 
@@ -8,7 +8,7 @@ export function HostLink({ host }: { readonly host: string }) {
 
 /** A server by its name, while it is there. */
 export function ServerLink({ uuid, name }: { readonly uuid: string; readonly name?: string }) {
-  const server = useWindow().cluster.tables.server.get(uuid);
+  const server = useDashboard().cluster.tables.server.get(uuid);
   return (
     <a href={hashOf("servers", uuid)} title={uuid}>
       {server?.name || name || shortId(uuid)}
@@ -17,7 +17,7 @@ export function ServerLink({ uuid, name }: { readonly uuid: string; readonly nam
 }
 
 export function ProviderLink({ uuid }: { readonly uuid: string }) {
-  const provider = useWindow().cluster.tables.provider.get(uuid);
+  const provider = useDashboard().cluster.tables.provider.get(uuid);
   return (
     <a href={hashOf("placement", uuid)} title={uuid}>
       {provider?.name ?? shortId(uuid)}
@@ -50,7 +50,7 @@ interface ActionLinksProps {
 
 /** Ways to do something with what is shown: each leads to a form that also shows the command. */
 export function ActionLinks({ subject, of, most = 100 }: ActionLinksProps) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const actions = cluster.hello.value?.actions.filter((action) => action.subject === subject) ?? [];
   if (actions.length === 0) {
     return null;

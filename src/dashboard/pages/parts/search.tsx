@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import type { Cluster } from "../model/cluster.js";
 import { hashOf } from "../model/routes.js";
 import { type Found, search } from "../model/search.js";
@@ -9,7 +9,7 @@ const MOST = 12;
 
 /** Finds hosts, servers, providers and consumers by name or id, from anywhere, with `/`. */
 export function Search() {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const input = useRef<HTMLInputElement>(null);
   const text = useSignal("");
   const open = useSignal(false);

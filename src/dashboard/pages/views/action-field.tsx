@@ -1,5 +1,5 @@
 import type { ActionField } from "../../wire/actions.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import type { Cluster } from "../model/cluster.js";
 import { byName } from "../model/filters.js";
 import { shortId } from "../model/format.js";
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function ActionFieldInput({ field, value, onChange }: Props) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const { name, label, required, type } = field;
   if (type === "flag") {
     return (

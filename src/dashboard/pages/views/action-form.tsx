@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { ActionAnswer, ActionBody, WindowAction } from "../../wire/actions.js";
+import type { ActionAnswer, ActionBody, DashboardAction } from "../../wire/actions.js";
 import { act } from "../api.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { commandsOf, missingOf } from "../model/commands.js";
 import { setFilter } from "../parts/filter.js";
 import { RequestLink, ServerLink } from "../parts/links.js";
@@ -11,8 +11,8 @@ import { State } from "../parts/state.js";
 import { ActionFieldInput } from "./action-field.js";
 
 /** The fields of an action, the commands that do the same, and what came of it. */
-export function ActionForm({ action }: { readonly action: WindowAction }) {
-  const { cluster, route } = useWindow();
+export function ActionForm({ action }: { readonly action: DashboardAction }) {
+  const { cluster, route } = useDashboard();
   const answer = useSignal<ActionAnswer | null>(null);
   const busy = useSignal(false);
   const sure = useRef<HTMLDialogElement>(null);
@@ -80,7 +80,7 @@ export function ActionForm({ action }: { readonly action: WindowAction }) {
   );
 }
 
-function bodyOf(action: WindowAction, filter: Readonly<Record<string, string>>): ActionBody {
+function bodyOf(action: DashboardAction, filter: Readonly<Record<string, string>>): ActionBody {
   return Object.fromEntries(
     action.fields
       .map(({ name, type }) => [name, type === "flag" ? filter[name] === "1" : (filter[name] ?? "")] as const)

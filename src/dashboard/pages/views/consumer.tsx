@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
 import { Empty, Findings } from "../parts/findings.js";
@@ -8,7 +8,7 @@ import { Fact } from "./server.js";
 
 /** What one consumer holds, provider by provider. */
 export function ConsumerView({ uuid }: { readonly uuid: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const consumer = cluster.tables.consumer.get(uuid);
   return (
     <>

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { enter } from "../api.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 
 /** For whoever has no session: the one-time link is easier, the administrator's password does, too. */
 export function Enter() {
-  const { live } = useWindow();
+  const { live } = useDashboard();
   const error = useSignal(location.search === "?refused" ? "This link was used before, or is too old." : "");
   const busy = useSignal(false);
   const submit = async (event: SubmitEvent) => {

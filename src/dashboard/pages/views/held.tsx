@@ -1,5 +1,5 @@
 import type { ConsumerRow } from "../../wire/placement-rows.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { inOrder } from "../model/bars.js";
 import { amount, className } from "../model/format.js";
 import { ConsumerLink, ProviderLink } from "../parts/links.js";
@@ -7,7 +7,7 @@ import { Scroll } from "../parts/scroll.js";
 
 /** What a server and its moves hold at this moment: each half with its owner. */
 export function Held({ server }: { readonly server: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const consumers = cluster.consumersOfServer.get(server);
   if (consumers.length === 0) {
     return <p class="quiet">Nothing is held in Placement.</p>;

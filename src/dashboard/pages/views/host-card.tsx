@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { barsOf } from "../model/bars.js";
 import { othersOf, type Pair, pairsOf } from "../model/compare.js";
 import { age } from "../model/format.js";
@@ -13,7 +13,7 @@ import { HostState, ServerState, State } from "../parts/state.js";
 const MOST_PAIRS = 6;
 
 export function HostCard({ name, brief = false }: { readonly name: string; readonly brief?: boolean }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const host = cluster.tables.host.get(name);
   if (host === undefined) {
     return null;
@@ -74,7 +74,7 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
 }
 
 export function Heartbeat({ host }: { readonly host: string }) {
-  const { cluster, live } = useWindow();
+  const { cluster, live } = useDashboard();
   const at = cluster.tables.heartbeat.get(host);
   const old = at === undefined || at === null ? null : live.now.value - at;
   const late = old !== null && old > (cluster.hello.value?.serviceDownTime ?? 60) * 1_000;
@@ -98,7 +98,7 @@ interface PairsProps {
 
 /** Servers as Compute sees them against guests as the hypervisor sees them. */
 function Pairs({ pairs, guestsAt, isLast }: PairsProps) {
-  const { live } = useWindow();
+  const { live } = useDashboard();
   if (pairs.length === 0) {
     return (
       <p class="quiet pairs-none">

@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { barsOf } from "../model/bars.js";
 import { count } from "../model/format.js";
 import { Bar } from "../parts/bar.js";
@@ -8,7 +8,7 @@ import { Heartbeat } from "./host-card.js";
 
 /** A host among thousands. */
 export function HostLine({ name }: { readonly name: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const host = cluster.tables.host.get(name);
   if (host === undefined) {
     return null;

@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { hashOf } from "../model/routes.js";
 import { BarLegend } from "../parts/bar.js";
 import { Empty } from "../parts/findings.js";
@@ -7,7 +7,7 @@ import { ProviderTree } from "./provider-tree.js";
 
 /** One host, with all of its servers and the tree of its providers. */
 export function HostView({ host }: { readonly host: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const known = cluster.tables.host.get(host) !== undefined;
   const roots = cluster.providersOfHost.get(host).filter((provider) => provider.parent === null);
   return (

@@ -1,5 +1,5 @@
 import { useComputed } from "@preact/signals";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { byName, HOST_STATES, type HostFilter, isHostState, isHostWanted, isInState } from "../model/filters.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
@@ -15,7 +15,7 @@ const MOST_CARDS = 48;
 const STATE_NAMES = { up: "Up", down: "Down", disabled: "Disabled", differs: "Differs", faults: "Faults set" } as const;
 
 export function Hosts() {
-  const { cluster, route, narrow } = useWindow();
+  const { cluster, route, narrow } = useDashboard();
   const hosts = useComputed(() => [...cluster.tables.host.rows.values()].sort((a, b) => byName(a.host, b.host)));
   const differing = useComputed(
     () => new Set([...cluster.tables.finding.rows.values()].flatMap(({ host }) => (host === null ? [] : [host]))),

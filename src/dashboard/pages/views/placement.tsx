@@ -1,5 +1,5 @@
 import { useComputed } from "@preact/signals";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { barsOf } from "../model/bars.js";
 import { byName, hasWords } from "../model/filters.js";
 import { count } from "../model/format.js";
@@ -12,7 +12,7 @@ import { VirtualList } from "../parts/virtual-list.js";
 
 /** All trees of providers, by their roots. */
 export function Placement() {
-  const { cluster, route, narrow } = useWindow();
+  const { cluster, route, narrow } = useDashboard();
   const roots = useComputed(() =>
     [...cluster.tables.provider.rows.values()]
       .filter(({ parent }) => parent === null)
@@ -57,7 +57,7 @@ export function Placement() {
 }
 
 function RootLine({ uuid }: { readonly uuid: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const provider = cluster.tables.provider.get(uuid);
   if (provider === undefined) {
     return null;

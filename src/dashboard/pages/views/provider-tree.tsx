@@ -1,5 +1,5 @@
 import type { ProviderRow } from "../../wire/placement-rows.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { barsOf } from "../model/bars.js";
 import { byName } from "../model/filters.js";
 import { Bar } from "../parts/bar.js";
@@ -7,7 +7,7 @@ import { ProviderLink } from "../parts/links.js";
 
 /** A tree of providers; the one that is looked at is marked. */
 export function ProviderTree({ root, at = null }: { readonly root: string; readonly at?: string | null }) {
-  const tree = useWindow().cluster.providersOfRoot.get(root);
+  const tree = useDashboard().cluster.providersOfRoot.get(root);
   const children = new Map<string | null, ProviderRow[]>();
   for (const provider of tree) {
     children.set(provider.parent, [...(children.get(provider.parent) ?? []), provider]);

@@ -1,5 +1,5 @@
 import type { InventoryRow, ProviderRow } from "../../wire/placement-rows.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { barOf, CONSUMER_TYPES, capacityOf } from "../model/bars.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
@@ -15,7 +15,7 @@ import { Fact } from "./server.js";
 const MOST_CONSUMERS = 200;
 
 export function ProviderView({ uuid }: { readonly uuid: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const provider = cluster.tables.provider.get(uuid);
   const traits = cluster.tables.traits.get(provider?.traits ?? "") ?? [];
   return (
@@ -138,7 +138,7 @@ function InventoryLine({ name, row }: { readonly name: string; readonly row: Inv
 }
 
 function Consumers({ provider }: { readonly provider: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const consumers = cluster.consumersOfProvider.get(provider);
   return (
     <section class="panel">

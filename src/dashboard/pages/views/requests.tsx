@@ -2,7 +2,7 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { RequestBodies, RequestRow } from "../../wire/request-rows.js";
 import { requestBodies } from "../api.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { isRequestWanted, requestWords } from "../model/filters.js";
 import { count, fineTime } from "../model/format.js";
 import { CheckField, FilterField, PickField } from "../parts/filter.js";
@@ -13,7 +13,7 @@ import { VirtualList } from "../parts/virtual-list.js";
 const NO_WORDS: ReturnType<typeof requestWords> = [];
 
 export function Requests() {
-  const { cluster, route, narrow } = useWindow();
+  const { cluster, route, narrow } = useDashboard();
   const held = useSignal<readonly RequestRow[] | null>(null);
   const open = useSignal<RequestRow | null>(null);
   const requests = useComputed(() => held.value ?? cluster.requests.value);

@@ -2,7 +2,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { MigrationRow, ServerLife } from "../../wire/server-rows.js";
 import { serverLife } from "../api.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { amount, dateTime } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
 import { Empty, Findings } from "../parts/findings.js";
@@ -18,7 +18,7 @@ const GATHER = 150;
 
 /** The life of a server that follows what happens to it; undefined: it is not here yet, null: there is none. */
 function useLife(uuid: string): ServerLife | null | undefined {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const life = useSignal<ServerLife | null | undefined>(undefined);
   const timer = useRef<number | undefined>(undefined);
   useSignalEffect(() => {
@@ -46,7 +46,7 @@ function useLife(uuid: string): ServerLife | null | undefined {
 }
 
 export function ServerView({ uuid }: { readonly uuid: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const life = useLife(uuid);
   const server = cluster.tables.server.get(uuid) ?? life?.server;
   const head = (

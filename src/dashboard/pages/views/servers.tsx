@@ -1,5 +1,5 @@
 import { useComputed } from "@preact/signals";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { byName, isServerWanted } from "../model/filters.js";
 import { count, shortId } from "../model/format.js";
 import { FilterField, PickField } from "../parts/filter.js";
@@ -9,7 +9,7 @@ import { ServerState, State } from "../parts/state.js";
 import { VirtualList } from "../parts/virtual-list.js";
 
 export function Servers() {
-  const { cluster, route, narrow } = useWindow();
+  const { cluster, route, narrow } = useDashboard();
   const servers = useComputed(() => [...cluster.tables.server.rows.values()]);
   const shown = useComputed(() => {
     const { q = "", status = "" } = route.value.filter;
@@ -61,7 +61,7 @@ export function Servers() {
 }
 
 function ServerLine({ uuid }: { readonly uuid: string }) {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const server = cluster.tables.server.get(uuid);
   if (server === undefined) {
     return null;

@@ -1,6 +1,6 @@
 import { useSignalEffect } from "@preact/signals";
 import { leave } from "../api.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { age, clockTime } from "../model/format.js";
 import { hashOf, type View } from "../model/routes.js";
 import { Icon } from "../parts/icon.js";
@@ -28,7 +28,7 @@ const NAMES: Readonly<Record<View, string>> = {
 };
 
 export function Shell() {
-  const { cluster, live, route } = useWindow();
+  const { cluster, live, route } = useDashboard();
   const { view, of } = route.value;
   const hello = cluster.hello.value;
   useSignalEffect(() => {
@@ -67,7 +67,7 @@ export function Shell() {
 }
 
 function Nav() {
-  const { cluster, route } = useWindow();
+  const { cluster, route } = useDashboard();
   const hello = cluster.hello.value;
   const kept = cluster.tables.snapshot.rows.size + cluster.tables.scenario.rows.size > 0;
   const views: View[] = ["hosts", "servers"];
@@ -94,7 +94,7 @@ function Nav() {
 
 /** Whether what is shown is so now, or how old it is. */
 function Liveness() {
-  const { cluster, live } = useWindow();
+  const { cluster, live } = useDashboard();
   const state = live.state.value;
   if (state === "live") {
     return (
@@ -117,7 +117,7 @@ function Liveness() {
 }
 
 function Content() {
-  const { view, of } = useWindow().route.value;
+  const { view, of } = useDashboard().route.value;
   switch (view) {
     case "hosts":
       return of === null ? <Hosts /> : <HostView host={of} />;

@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { byName } from "../model/filters.js";
 import { bytes, dateTime } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
@@ -6,7 +6,7 @@ import { Empty } from "../parts/findings.js";
 
 /** States that can be gone back to, and states to learn from. */
 export function Snapshots() {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const snapshots = [...cluster.tables.snapshot.rows.values()].sort((a, b) => b.at - a.at);
   const scenarios = [...cluster.tables.scenario.rows].sort(([a], [b]) => byName(a, b));
   return (
@@ -62,7 +62,7 @@ interface DoesProps {
 }
 
 function Does({ subject, of, only = /./ }: DoesProps) {
-  const actions = useWindow().cluster.hello.value?.actions ?? [];
+  const actions = useDashboard().cluster.hello.value?.actions ?? [];
   const mine = actions.filter((action) => action.subject === subject && only.test(action.name));
   return (
     <span class="buttons">

@@ -1,12 +1,12 @@
 import type { ServerLife } from "../../wire/server-rows.js";
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { clockTime } from "../model/format.js";
 import { type Lane, type Timeline, timelineOf } from "../model/timeline.js";
 import { Scroll } from "../parts/scroll.js";
 
 /** What was asked, what it was busy with, who had it, and who held room for it where: lane below lane, over one axis. */
 export function TimelineChart({ life }: { readonly life: ServerLife }) {
-  const { cluster, live } = useWindow();
+  const { cluster, live } = useDashboard();
   const nameOf = (uuid: string) => cluster.tables.provider.get(uuid)?.name ?? null;
   const { lanes, axis } = timelineOf(life, nameOf, live.now.value);
   if (lanes.length === 0) {

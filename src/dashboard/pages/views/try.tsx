@@ -1,4 +1,4 @@
-import { useWindow } from "../context.js";
+import { useDashboard } from "../context.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
 import { Empty, Findings } from "../parts/findings.js";
@@ -15,7 +15,7 @@ const SUBJECTS = [
 
 /** Everything that can be done, each with the commands that do the same. */
 export function Try() {
-  const { cluster, route } = useWindow();
+  const { cluster, route } = useDashboard();
   const hello = cluster.hello.value;
   const actions = hello?.actions ?? [];
   const chosen = actions.find(({ name }) => name === route.value.of) ?? actions[0];
@@ -63,7 +63,7 @@ export function Try() {
 const MOST = 100;
 
 function AllFindings() {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const findings = [...cluster.tables.finding.rows.values()];
   const audit = cluster.hello.value?.actions.find(({ name }) => name === "audit");
   return (
@@ -86,7 +86,7 @@ function AllFindings() {
 
 /** What the last audit has found, and what would mend it: all of it, or one at a time. */
 function Planned() {
-  const { cluster } = useWindow();
+  const { cluster } = useDashboard();
   const edits = [...cluster.tables.edit.rows];
   const actions = cluster.hello.value?.actions.filter(({ subject }) => subject === "finding") ?? [];
   return edits.length === 0 ? null : (

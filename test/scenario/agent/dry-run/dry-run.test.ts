@@ -3,7 +3,7 @@ import { dryRun as previewed } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import { agentOptions } from "../../../fixtures/world/agent.js";
 import { evacuated, statusOf, VM } from "../../../unit/agent/support/evacuated.js";
-import type { Lab } from "../../../unit/agent/support/lab.js";
+import type { Lab } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { evacuated, statusOf, VM } from "../../../unit/agent/support/evacuated.js";
-import type { Lab, Run } from "../../../unit/agent/support/lab.js";
+import type { Lab, Run } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

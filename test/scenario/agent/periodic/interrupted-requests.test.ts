@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { heardConductor } from "../../../../src/agent/operations/flow/heard-conductor.js";
+import { heardConductor } from "../../../../src/agent/operations/flow/observed-conductor.js";
 import { InterruptedRequests } from "../../../../src/agent/operations/interrupted-requests.js";
 import { UNPLACED } from "../../../../src/agent/unplaced.js";
-import { MessagingTimeout } from "../../../../src/conductor/errors.js";
-import type { HostSession } from "../../../../src/conductor/port.js";
+import { MessagingTimeout } from "../../../../src/conductor-client/errors.js";
+import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { Instance, InstanceChanges } from "../../../../src/records/index.js";
 import { HostEpochOutdated } from "../../../../src/virt/errors.js";
 import { FlowStage, REQUEST as OURS } from "../../../unit/agent/support/flow-stage.js";
-import type { Lab } from "../../../unit/agent/support/lab.js";
+import type { Lab } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
-import { judgeLeak, type LeakFacts } from "../../../../src/agent/periodic/judge-leak.js";
+import { judgeLeak, type LeakFacts } from "../../../../src/agent/periodic/evaluate-leak.js";
 import type {
   ComputeNode,
   Instance,
@@ -9,7 +9,7 @@ import type {
   MigrationType,
 } from "../../../../src/records/index.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../../../src/records/index.js";
-import type { HostOptions, Lab } from "../../../unit/agent/support/lab.js";
+import type { HostOptions, Lab } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

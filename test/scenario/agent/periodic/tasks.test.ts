@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import type { ConfigChanges } from "../../../fixtures/world/nova-config.js";
-import type { Lab } from "../../../unit/agent/support/lab.js";
+import type { Lab } from "../../../unit/agent/support/harness.js";
 import { addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

@@ -15,7 +15,7 @@ import {
   type VirtDriver,
   VirtualInterfacePlugException,
 } from "../../../../src/virt/index.js";
-import type { Lab } from "../../../unit/agent/support/lab.js";
+import type { Lab } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

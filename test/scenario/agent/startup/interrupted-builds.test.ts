@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Instance } from "../../../../src/records/index.js";
-import type { Lab } from "../../../unit/agent/support/lab.js";
+import type { Lab } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { RELEASES } from "../../../../src/config/quirks.js";
 import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import { evacuated, statusOf } from "../../../unit/agent/support/evacuated.js";
+import { Lab } from "../../../unit/agent/support/harness.js";
 import { Hypervisor } from "../../../unit/agent/support/hypervisor.js";
-import { Lab } from "../../../unit/agent/support/lab.js";
 import { addInstance, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

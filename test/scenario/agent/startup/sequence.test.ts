@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { InvalidConfiguration, VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import { evacuated } from "../../../unit/agent/support/evacuated.js";
-import type { Lab, Run } from "../../../unit/agent/support/lab.js";
+import type { Lab, Run } from "../../../unit/agent/support/harness.js";
 import { addInstance, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 

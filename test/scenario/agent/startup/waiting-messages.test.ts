@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { AgentCast } from "../../../../src/conductor/methods/agent.js";
+import type { AgentCast } from "../../../../src/conductor-client/methods/agent.js";
 import { OLD, placeVm, REQUEST, VM } from "../../../fixtures/cold-moves.js";
-import type { Lab } from "../../../unit/agent/support/lab.js";
+import type { Lab } from "../../../unit/agent/support/harness.js";
 import { nodeOf } from "../../../unit/agent/support/libvirt-hosts.js";
 import { addInstance } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";

@@ -1,7 +1,7 @@
 import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
-import { type Cluster, type StartClusterOptions, startCluster } from "../../../../src/cloud/index.js";
-import { openCloudSession } from "../../../../src/cluster/local/cloud-session.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { type Cluster, type StartClusterOptions, startCluster } from "../../../../src/cluster/index.js";
+import { openCloudSession } from "../../../../src/control-plane/local/cloud-session.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, test } from "vitest";
 import { CONTRACT } from "../../../peers/ironic/contract/index.js";
-import { EmbeddedIronic } from "../../../unit/cluster/ironic/embedded-ironic.js";
+import { EmbeddedIronic } from "../../../unit/control-plane/bare-metal/embedded-ironic.js";
 
 let world: EmbeddedIronic;
 

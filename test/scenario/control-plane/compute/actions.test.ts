@@ -6,7 +6,7 @@ import {
   type TaskState,
   type VmState,
 } from "../../../../src/records/index.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 

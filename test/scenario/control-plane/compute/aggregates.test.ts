@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ResourceProviderUpdateConflict, ResourceProviderUpdateFailed } from "../../../../src/placement/errors.js";
-import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+import {
+  ResourceProviderUpdateConflict,
+  ResourceProviderUpdateFailed,
+} from "../../../../src/placement-client/errors.js";
+import { ApiWorld, CIRROS } from "../../../unit/control-plane/compute/api-world.js";
 
 async function open() {
   const world = await ApiWorld.open();

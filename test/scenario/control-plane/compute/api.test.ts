@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { COMPUTE_ROUTES } from "../../../../src/cluster/compute/compute-routes.js";
+import { COMPUTE_ROUTES } from "../../../../src/control-plane/compute/compute-routes.js";
 import { property } from "../../../fixtures/property.js";
-import { ApiWorld, CIRROS, ROOT } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS, ROOT } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 

@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { GONE_ROUTES } from "../../../../src/cluster/compute/api/gone.js";
-import { COMPUTE_ROUTES } from "../../../../src/cluster/compute/compute-routes.js";
-import { Router } from "../../../../src/cluster/http/router.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
-import { DOORS, type Door } from "../../../unit/cluster/compute/door-table.js";
+import { GONE_ROUTES } from "../../../../src/control-plane/compute/api/gone.js";
+import { COMPUTE_ROUTES } from "../../../../src/control-plane/compute/compute-routes.js";
+import { Router } from "../../../../src/control-plane/http/router.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
+import { DOORS, type Door } from "../../../unit/control-plane/compute/route-table.js";
 
 /** What must not be told to who may not see the server. */
 const SECRET = "payroll";

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createComputeApi } from "../../../../src/cluster/compute/compute-api.js";
 import {
   InstanceAgentNotEnabled,
   InstancePasswordSetFailed,
   NotImplementedError,
   UnexpectedTaskState,
-} from "../../../../src/conductor/errors.js";
+} from "../../../../src/conductor-client/errors.js";
+import { createComputeApi } from "../../../../src/control-plane/compute/compute-api.js";
 import type { Instance } from "../../../../src/records/index.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 let instance: Instance;

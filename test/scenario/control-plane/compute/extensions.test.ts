@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { imagePropertiesOf } from "../../../../src/records/index.js";
-import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 

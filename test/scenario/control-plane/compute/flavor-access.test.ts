@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 let demo: string;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { InstanceInvalidState, InstanceNotFound } from "../../../../src/conductor/errors.js";
+import { InstanceInvalidState, InstanceNotFound } from "../../../../src/conductor-client/errors.js";
 import type { Instance } from "../../../../src/records/index.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 let instance: Instance;

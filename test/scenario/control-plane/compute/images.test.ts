@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ApiWorld, CIRROS, ROOT } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS, ROOT } from "../../../unit/control-plane/compute/api-world.js";
 
 const IMAGES = "/compute/v2.1/images";
 

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS } from "../../../unit/control-plane/compute/api-world.js";
 
 const ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUWjb0A9Jmc0XqpbdGLOeC+ZLfo4U9nPZkaiUkqZdrF me@here";
 const PATH = "/compute/v2.1/os-keypairs";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Flavor } from "../../../../src/records/index.js";
 import { fillStore, serverId } from "../../../fixtures/large-cloud.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
 /** A cloud of that many hosts with two servers each, and how many rows each request reads. */
 async function cloudOf(hosts: number) {

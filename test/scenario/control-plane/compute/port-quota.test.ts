@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ApiWorld, CIRROS, type Reply } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS, type Reply } from "../../../unit/control-plane/compute/api-world.js";
 
 const NETWORK = "c0ffee00-0000-4000-8000-000000000010";
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Instance } from "../../../../src/records/index.js";
 import { NOVA_QUOTA } from "../../../fixtures/quota.js";
-import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS } from "../../../unit/control-plane/compute/api-world.js";
 
 const V = "/compute/v2.1";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ROOT } from "../../../unit/cluster/compute/api-world.js";
-import { type RecordedCall, recordedCalls } from "../../../unit/cluster/compute/recorded-calls.js";
-import { replayWorld } from "../../../unit/cluster/compute/replay-world.js";
+import { ROOT } from "../../../unit/control-plane/compute/api-world.js";
+import { type RecordedCall, recordedCalls } from "../../../unit/control-plane/compute/recorded-calls.js";
+import { replayWorld } from "../../../unit/control-plane/compute/replay-world.js";
 
 /** Where the real one was reached, and who asked, while it was recorded. */
 const RECORDED_ROOT = "http://127.0.0.1:18113";

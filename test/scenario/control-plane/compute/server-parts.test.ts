@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { serverStatus, statesOfStatus } from "../../../../src/cluster/compute/servers/server-status.js";
+import { serverStatus, statesOfStatus } from "../../../../src/control-plane/compute/servers/server-status.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { TASK_STATES, VM_STATES } from "../../../../src/records/index.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 let instance: Instance;

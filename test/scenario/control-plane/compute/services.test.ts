@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ServiceDeleteRefused } from "../../../../src/cluster/compute/api/deps.js";
+import { ServiceDeleteRefused } from "../../../../src/control-plane/compute/api/deps.js";
 import type { MigrationStatus, Service } from "../../../../src/records/index.js";
-import { ApiWorld } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
 let world: ApiWorld;
 let service: Service;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ApiWorld, CIRROS } from "../../../unit/cluster/compute/api-world.js";
+import { ApiWorld, CIRROS } from "../../../unit/control-plane/compute/api-world.js";
 
 const SERVERS = "/compute/v2.1/servers";
 

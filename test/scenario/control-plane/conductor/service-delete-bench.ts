@@ -1,6 +1,9 @@
-import { createServiceDelete, type ServiceDeletePolicy } from "../../../../src/cluster/conductor/service-delete.js";
+import {
+  createServiceDelete,
+  type ServiceDeletePolicy,
+} from "../../../../src/control-plane/conductor/service-delete.js";
 import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
-import { ConductorBench, NEED } from "../../../unit/cluster/conductor/tasks/bench.js";
+import { ConductorBench, NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
 
 /** devstack1, whose service is deleted, and devstack2. */
 export class ServiceDeleteBench {

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ServiceDeleteRefused } from "../../../../src/cluster/compute/api/deps.js";
-import { SERVICE_DELETE_POLICIES, type ServiceDeletePolicy } from "../../../../src/cluster/conductor/service-delete.js";
+import { ServiceDeleteRefused } from "../../../../src/control-plane/compute/api/deps.js";
+import {
+  SERVICE_DELETE_POLICIES,
+  type ServiceDeletePolicy,
+} from "../../../../src/control-plane/conductor/service-delete.js";
 import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import { ServiceDeleteBench } from "./service-delete-bench.js";
 

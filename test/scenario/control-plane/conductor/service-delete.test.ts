@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { SERVICE_DELETE_POLICIES } from "../../../../src/cluster/conductor/service-delete.js";
-import { inventoryOf, refusal } from "../../../unit/placement/bench.js";
+import { SERVICE_DELETE_POLICIES } from "../../../../src/control-plane/conductor/service-delete.js";
+import { inventoryOf, refusal } from "../../../unit/placement-client/bench.js";
 import { ServiceDeleteBench } from "./service-delete-bench.js";
 
 let bench: ServiceDeleteBench;

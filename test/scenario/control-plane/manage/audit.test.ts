@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
-import { NEED } from "../../../unit/cluster/conductor/tasks/bench.js";
-import { ManageBench } from "../../../unit/cluster/manage/bench.js";
-import { inventoryOf, refusal } from "../../../unit/placement/bench.js";
+import { NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
+import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
+import { inventoryOf, refusal } from "../../../unit/placement-client/bench.js";
 
 let bench: ManageBench;
 let d1: string;

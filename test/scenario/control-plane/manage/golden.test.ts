@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Outcome, recordedOutcome, withoutIds } from "../../../fixtures/golden-manage.js";
-import { NEED } from "../../../unit/cluster/conductor/tasks/bench.js";
-import { ManageBench } from "../../../unit/cluster/manage/bench.js";
+import { NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
+import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
 
 let bench: ManageBench;
 let d1: string;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { CELL0_UUID, CELL1 } from "../../../../src/cluster/manage/cells.js";
-import { FLAVOR, NEED } from "../../../unit/cluster/conductor/tasks/bench.js";
-import { ManageBench } from "../../../unit/cluster/manage/bench.js";
+import { CELL0_UUID, CELL1 } from "../../../../src/control-plane/manage/cells.js";
+import { FLAVOR, NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
+import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
 
 let bench: ManageBench;
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { FLAVOR, NEED } from "../../../unit/cluster/conductor/tasks/bench.js";
-import { ManageBench } from "../../../unit/cluster/manage/bench.js";
-import { refusal } from "../../../unit/placement/bench.js";
+import { FLAVOR, NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
+import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
+import { refusal } from "../../../unit/placement-client/bench.js";
 
 let bench: ManageBench;
 

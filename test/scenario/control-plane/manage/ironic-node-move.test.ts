@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ManageBench } from "../../../unit/cluster/manage/bench.js";
+import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
 
 let bench: ManageBench;
 let node: string;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ManageBench } from "../../../unit/cluster/manage/bench.js";
-import { refusal } from "../../../unit/placement/bench.js";
+import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
+import { refusal } from "../../../unit/placement-client/bench.js";
 
 const OTHER = "a0000000-0000-4000-8000-000000000001";
 const HOSTS = ["devstack1", "devstack2", "never-up"];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ManageBench } from "../../../unit/cluster/manage/bench.js";
-import { refusal } from "../../../unit/placement/bench.js";
+import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
+import { refusal } from "../../../unit/placement-client/bench.js";
 
 let bench: ManageBench;
 let d1: string;

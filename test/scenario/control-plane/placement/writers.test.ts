@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { consumer, uuid, World } from "../../../unit/cluster/placement/world.js";
+import { consumer, uuid, World } from "../../../unit/control-plane/placement/world.js";
 
 const PROVIDERS = [1, 2];
 const CONSUMERS = [1, 2, 3];

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { ConductorError } from "../../../../src/conductor/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { TaskState } from "../../../../src/records/index.js";
 import { property } from "../../../fixtures/property.js";
-import { addService, memoryStore, newInstance, RESOURCES, uuidOf } from "../../../unit/cluster/store/support.js";
+import { addService, memoryStore, newInstance, RESOURCES, uuidOf } from "../../../unit/control-plane/store/support.js";
 
 /** What the store should hold, kept in plain maps, with the rules of spec 1.1 and 1.4 written out once more. */
 interface Model {

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MethodChecks } from "../../../../src/cluster/conductor/method-checks.js";
-import { AGENT_METHODS } from "../../../../src/conductor/methods/agent.js";
-import type { AgentHandlers } from "../../../../src/conductor/port.js";
+import { AGENT_METHODS } from "../../../../src/conductor-client/methods/agent.js";
+import type { AgentHandlers } from "../../../../src/conductor-client/port.js";
+import { MethodChecks } from "../../../../src/control-plane/conductor/method-checks.js";
 import { novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";
 import { isObject } from "../../../../src/runtime/is-object.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
-import { INSTANCE, open, UUID, usual } from "../../../fixtures/nova-session-lab.js";
+import { INSTANCE, open, UUID, usual } from "../../../fixtures/nova-session-harness.js";
 import { property } from "../../../fixtures/property.js";
 import type { AskedOfConductor } from "../../../fixtures/scripted-conductor.js";
 

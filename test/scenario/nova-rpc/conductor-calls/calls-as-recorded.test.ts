@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { operationsOverNova } from "../../../fixtures/operations-over-nova.js";
-import { differencesOf, recordedStates, statesTold } from "../../../fixtures/states-told.js";
+import { differencesOf, recordedStates, statesTold } from "../../../fixtures/reported-states.js";
 
 /** By operation: what was recorded of it, and how ours differs from it. */
 const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences: string[]]>> = {

@@ -5,7 +5,7 @@ export const bug1713783: PlantedBug = {
   what: "an evacuation that finds no host stays accepted",
   edits: [
     {
-      file: "src/cluster/conductor/tasks/rebuild-instance.ts",
+      file: "src/control-plane/conductor/tasks/rebuild-instance.ts",
       find: `    if (!forgotten) {
       failMigration(deps, task);`,
       replace: "    if (!forgotten) {",

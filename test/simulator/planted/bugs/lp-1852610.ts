@@ -6,12 +6,12 @@ export const bug1852610: PlantedBug = {
   profile: "services",
   edits: [
     {
-      file: "src/cluster/conductor/service-delete.ts",
+      file: "src/control-plane/conductor/service-delete.ts",
       find: "  if (moves.length > 0) {",
       replace: "  if (moves.length > Number.MAX_SAFE_INTEGER) {",
     },
     {
-      file: "src/cluster/conductor/service-delete.ts",
+      file: "src/control-plane/conductor/service-delete.ts",
       find: "    if (residues.length > 0 && !deletion.removes) {",
       replace: "    if (residues.length > Number.MAX_SAFE_INTEGER) {",
     },

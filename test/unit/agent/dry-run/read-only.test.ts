@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readOnlyHttp, readOnlySession } from "../../../../src/agent/dry-run/read-only.js";
-import { CONDUCTOR_METHODS, type ConductorMethod } from "../../../../src/conductor/methods/conductor.js";
-import type { HostSession } from "../../../../src/conductor/port.js";
+import { CONDUCTOR_METHODS, type ConductorMethod } from "../../../../src/conductor-client/methods/conductor.js";
+import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { HttpClient, HttpRequest } from "../../../../src/runtime/http.js";
 
 test("a dry run asks the conductor for what it reads, and for nothing that changes anything", async () => {

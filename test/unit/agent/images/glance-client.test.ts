@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { GlanceClient } from "../../../../src/agent/images/glance-client.js";
-import type { Credentials } from "../../../../src/cluster/credentials.js";
-import { createImageApi } from "../../../../src/cluster/image/image-api.js";
-import { ImageStore } from "../../../../src/cluster/image/image-store.js";
-import { PLAIN } from "../../../../src/cluster/image/images.js";
-import type { Sql } from "../../../../src/cluster/store/sql.js";
-import { EndpointNotFound } from "../../../../src/placement/errors.js";
+import type { Credentials } from "../../../../src/control-plane/credentials.js";
+import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
+import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
+import { PLAIN } from "../../../../src/control-plane/image/images.js";
+import type { Sql } from "../../../../src/control-plane/store/sql.js";
+import { EndpointNotFound } from "../../../../src/placement-client/errors.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { type Bytes, bytesOf, textIn } from "../../../../src/runtime/transfers.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";

@@ -4,9 +4,13 @@ import {
   diagnostics,
   hostUptime,
   instanceDiagnostics,
-} from "../../../../src/agent/life/guest-reports.js";
-import { InstanceInvalidState, InstanceNotFound, NotImplementedError } from "../../../../src/conductor/errors.js";
-import type { HostSession } from "../../../../src/conductor/port.js";
+} from "../../../../src/agent/lifecycle/guest-reports.js";
+import {
+  InstanceInvalidState,
+  InstanceNotFound,
+  NotImplementedError,
+} from "../../../../src/conductor-client/errors.js";
+import type { HostSession } from "../../../../src/conductor-client/port.js";
 import { GuestNotFound, type Instance } from "../../../../src/virt/index.js";
 import { hostOf, instanceOf, UUID } from "../../virt/fixtures.js";
 

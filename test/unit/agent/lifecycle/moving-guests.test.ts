@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { registerLifecycleListener } from "../../../../src/agent/life/lifecycle-events.js";
+import { registerLifecycleListener } from "../../../../src/agent/lifecycle/lifecycle-events.js";
 import { OutgoingMigrations } from "../../../../src/agent/operations/live-migration/outgoing-migrations.js";
 import { IncomingMoves } from "../../../../src/agent/operations/moves/incoming-moves.js";
 import type { AgentServices } from "../../../../src/agent/services.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { InterruptedRequest } from "../../../../src/agent/operations/interrupted-requests.js";
-import { ConductorUnreachable, MessagingTimeout } from "../../../../src/conductor/errors.js";
+import { ConductorUnreachable, MessagingTimeout } from "../../../../src/conductor-client/errors.js";
 import { FlowStage } from "../support/flow-stage.js";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -5,7 +5,7 @@ import { guardOwnership } from "../../../../src/agent/startup/ownership-guard.js
 import { lookUpService, registerService } from "../../../../src/agent/startup/register-service.js";
 import { checkServiceIdentity } from "../../../../src/agent/startup/service-identity.js";
 import { validateConfig } from "../../../../src/agent/startup/validate-config.js";
-import { ServiceBinaryExists } from "../../../../src/conductor/errors.js";
+import { ServiceBinaryExists } from "../../../../src/conductor-client/errors.js";
 import {
   COMPUTE_ID_SERVICE_VERSION,
   type ComputeNode,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseLost } from "../../../../src/agent/life/host-lease.js";
+import { HostLeaseLost } from "../../../../src/agent/lifecycle/host-lease.js";
 import { initInstance } from "../../../../src/agent/startup/init-instance.js";
-import { InstanceNotFound } from "../../../../src/conductor/errors.js";
+import { InstanceNotFound } from "../../../../src/conductor-client/errors.js";
 import { type Instance, type PowerState, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../../../src/virt/errors.js";
 import { REQUEST, VM } from "../support/flow-stage.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseLost } from "../../../../src/agent/life/host-lease.js";
+import { HostLeaseLost } from "../../../../src/agent/lifecycle/host-lease.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "../../../../src/agent/startup/interrupted-builds.js";
 import {
   failInterruptedEvacuation,
@@ -7,8 +7,8 @@ import {
   type InterruptedEvacuation,
 } from "../../../../src/agent/startup/interrupted-evacuations.js";
 import { takeGuestBack, takeGuestsBack } from "../../../../src/agent/startup/take-guest-back.js";
-import { UnexpectedTaskState } from "../../../../src/conductor/errors.js";
-import { ConnectFailure } from "../../../../src/placement/errors.js";
+import { UnexpectedTaskState } from "../../../../src/conductor-client/errors.js";
+import { ConnectFailure } from "../../../../src/placement-client/errors.js";
 import { type Instance, type Migration, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 import { DISKS, MOVE, VM } from "../support/flow-stage.js";

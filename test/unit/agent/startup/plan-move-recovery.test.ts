@@ -7,8 +7,8 @@ import {
   planTakeGuestBack,
   planUndoResizePrep,
 } from "../../../../src/agent/startup/plan-move-recovery.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import {
   DISK_INFO,
   type Instance,

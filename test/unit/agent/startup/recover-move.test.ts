@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MoveRecovery } from "../../../../src/agent/startup/plan-move-recovery.js";
 import { recoverMove } from "../../../../src/agent/startup/recover-move.js";
-import { InvalidMigrationState, UnexpectedTaskState } from "../../../../src/conductor/errors.js";
+import { InvalidMigrationState, UnexpectedTaskState } from "../../../../src/conductor-client/errors.js";
 import { DISK_INFO, type Instance } from "../../../../src/records/index.js";
 import { ALLOCATIONS, DISKS, IMAGE, MOVE, REQUEST, type StageOptions, VM } from "../support/flow-stage.js";
 import { FROM_HERE, HALF_BACK, HALF_DROPPED, TO_HERE } from "../support/staged-move.js";

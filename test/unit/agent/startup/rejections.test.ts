@@ -6,13 +6,13 @@ import {
   RefusedNodeConfiguration,
   RefusedVersion,
   refusalOf,
-} from "../../../../src/agent/startup/refusals.js";
+} from "../../../../src/agent/startup/rejections.js";
 import {
   ComputeServiceInUse,
   ProviderConfigException,
   ServiceNotUnique,
 } from "../../../../src/agent/tracker/errors.js";
-import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../../../src/conductor/errors.js";
+import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../../../src/conductor-client/errors.js";
 import { InvalidConfiguration } from "../../../../src/virt/errors.js";
 
 const DETAILS = { found: "x", mend: "y", records: { a: "1" } };

@@ -7,7 +7,7 @@ import {
   ObjectActionError,
   UnexpectedTaskState,
   UnexpectedVmState,
-} from "../../../../src/conductor/errors.js";
+} from "../../../../src/conductor-client/errors.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { StartStage } from "../support/start-stage.js";
 

@@ -1,8 +1,8 @@
 import type { AllocationServices, Move } from "../../../../src/agent/operations/moves/free-allocations.js";
-import type { ResourceAmounts } from "../../../../src/placement/types.js";
+import type { ResourceAmounts } from "../../../../src/placement-client/types.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
-import { D, I, M, NFS, S, type TwoHosts } from "../../placement/two-hosts.js";
+import { D, I, M, NFS, S, type TwoHosts } from "../../placement-client/two-hosts.js";
 
 export const OLD = aFlavor({ id: 1, vcpus: 1, memoryMb: 512, rootGb: 1 });
 export const NEW = aFlavor({ id: 2, flavorid: "2", name: "m1.small", vcpus: 2, memoryMb: 1024, rootGb: 1 });

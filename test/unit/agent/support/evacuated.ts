@@ -1,6 +1,6 @@
 import type { ComputeNode, Migration, MigrationStatus } from "../../../../src/records/index.js";
+import type { Lab } from "./harness.js";
 import { Hypervisor } from "./hypervisor.js";
-import type { Lab } from "./lab.js";
 import { addInstance, addMigration, placed, uuidOf } from "./records.js";
 
 export const VM = uuidOf(1);

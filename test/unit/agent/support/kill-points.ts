@@ -1,4 +1,4 @@
-import type { Lab, Run } from "./lab.js";
+import type { Lab, Run } from "./harness.js";
 
 /**
  * Kills an agent at its `at`-th step: after each answer of the conductor (which is before the next deed), after each

@@ -1,7 +1,7 @@
 import { driver } from "../../../../drivers/fake-libvirt/index.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import type { ConfigChanges } from "../../../fixtures/world/nova-config.js";
-import type { HostOptions, Lab } from "./lab.js";
+import type { HostOptions, Lab } from "./harness.js";
 import { AMOUNTS, addInstance } from "./records.js";
 
 /** Options of an agent with fake-libvirt and the real operations. */

@@ -1,4 +1,4 @@
-import type { HostSession } from "../../../../src/conductor/port.js";
+import type { HostSession } from "../../../../src/conductor-client/port.js";
 
 /** Told of each call before it is sent. */
 export type BeforeCall = (host: string, method: string, params: unknown) => void | Promise<void>;

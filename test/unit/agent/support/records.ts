@@ -1,4 +1,4 @@
-import type { Store } from "../../../../src/cluster/store/store.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type {
   ComputeNode,
   ComputeNodeResources,

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { FaultRule } from "../../../../src/simulation/virtual-network.js";
 import { VM } from "./evacuated.js";
-import type { Lab } from "./lab.js";
+import type { Lab } from "./harness.js";
 import {
   atEveryStep,
   countdown,

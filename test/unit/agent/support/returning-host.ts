@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { type DriverDefinition, defineDriver, type VirtDriver } from "../../../../src/virt/index.js";
 import { type Evacuated, evacuated, statusOf, VM } from "./evacuated.js";
-import type { HostOptions, Run } from "./lab.js";
-import { Lab } from "./lab.js";
+import type { HostOptions, Run } from "./harness.js";
+import { Lab } from "./harness.js";
 
 const ALL: Sample = { first: 0, each: 1 };
 export const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { Lab } from "./lab.js";
+import { Lab } from "./harness.js";
 
 /**
  * A test on a fresh {@link Lab}, whose invariants are checked after every step.

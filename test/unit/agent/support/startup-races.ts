@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ComputeNode, Instance, Migration, MigrationChanges, TaskState } from "../../../../src/records/index.js";
-import { Lab } from "./lab.js";
+import { Lab } from "./harness.js";
 import { addInstance, addMigration, placed, uuidOf } from "./records.js";
 import { countdown, PERIODIC, type Sample } from "./returning-host.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { initComputeNode } from "../../../../src/agent/tracker/compute-nodes.js";
-import { DuplicateRecord } from "../../../../src/conductor/errors.js";
+import { DuplicateRecord } from "../../../../src/conductor-client/errors.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import type { AvailableResource } from "../../../../src/virt/types.js";
 import { NODE, TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";

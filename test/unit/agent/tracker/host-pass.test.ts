@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { updateAvailableResource, updateAvailableResourceForNode } from "../../../../src/agent/tracker/host-pass.js";
-import { ResourceProviderUpdateConflict } from "../../../../src/placement/errors.js";
+import { ResourceProviderUpdateConflict } from "../../../../src/placement-client/errors.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import { ReshapeFailed, ReshapeNeeded, VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import { ProviderTree } from "../../../../src/virt/provider-tree.js";

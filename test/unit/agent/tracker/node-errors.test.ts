@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { nodeErrorEffect } from "../../../../src/agent/tracker/node-errors.js";
-import { ComputeHostNotFound, InvalidNodeConfiguration } from "../../../../src/conductor/errors.js";
+import { ComputeHostNotFound, InvalidNodeConfiguration } from "../../../../src/conductor-client/errors.js";
 import {
   ConnectFailure,
   PlacementPciException,
   ResourceProviderCreationFailed,
   ResourceProviderSyncFailed,
   ResourceProviderUpdateConflict,
-} from "../../../../src/placement/errors.js";
+} from "../../../../src/placement-client/errors.js";
 import { InvalidConfiguration, ReshapeFailed, ReshapeNeeded, VirtDriverNotReady } from "../../../../src/virt/errors.js";
 
 describe("4.8 rows 1-6 errors per node: [startup, periodic]", () => {

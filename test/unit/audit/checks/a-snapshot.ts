@@ -1,5 +1,5 @@
-import type { Finding } from "../../../../src/audit/judge/finding.js";
-import { judge } from "../../../../src/audit/judge/judge.js";
+import type { Finding } from "../../../../src/audit/checks/finding.js";
+import { judge } from "../../../../src/audit/checks/run-checks.js";
 import type {
   ConsumerRecord,
   Held,

@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import type { Finding } from "../../../../src/audit/judge/finding.js";
+import type { Finding } from "../../../../src/audit/checks/finding.js";
 import { findingsOf, guest, migration, NEED, NOW, type Parts, server } from "./a-snapshot.js";
 
 /** The server is on host-two, and so is its guest; another guest of it is on host-one. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { Facts } from "../../../../src/audit/judge/facts.js";
+import { Facts } from "../../../../src/audit/checks/inputs.js";
 import { findingsOf, found, inventory, NEED, node, type Parts, provider, server, snapshotOf } from "./a-snapshot.js";
 
 const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { judge } from "../../../../src/audit/judge/judge.js";
+import { judge } from "../../../../src/audit/checks/run-checks.js";
 import { findingsOf, migration, NEED, NOW, node, type Parts, server, snapshotOf } from "./a-snapshot.js";
 
 const subject = { kind: "server", uuid: "vm", name: "name-vm" };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { excusedConsumers, wrongAllocations } from "../../../chaos/oracle/allocations.js";
 import { notAtRest } from "../../../chaos/oracle/rest.js";
 import { aFlavor } from "../../../fixtures/records.js";
-import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../cluster/store/support.js";
+import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../control-plane/store/support.js";
 
 const SERVER = uuidOf(1);
 const METAL = aFlavor({ extraSpecs: { "resources:CUSTOM_BAREMETAL": "1" } });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { wrongNodes } from "../../../chaos/oracle/bare-metal.js";
-import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../cluster/store/support.js";
+import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../control-plane/store/support.js";
 
 const SERVER = uuidOf(1);
 

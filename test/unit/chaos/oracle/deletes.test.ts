@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { lostDeletes } from "../../../chaos/oracle/deletes.js";
-import { addInstance, memoryStore, uuidOf } from "../../cluster/store/support.js";
+import { addInstance, memoryStore, uuidOf } from "../../control-plane/store/support.js";
 
 const SERVER = uuidOf(1);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type MigrationStatus, type MigrationType, POWER_STATES, type VmState } from "../../../../src/records/index.js";
 import { wrongGuests } from "../../../chaos/oracle/guests.js";
-import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../cluster/store/support.js";
+import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../control-plane/store/support.js";
 
 const SERVER = uuidOf(1);
 const { running, paused, shutdown, suspended } = POWER_STATES;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { type Asked, askedOf, type Told } from "../../../chaos/oracle/asked.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { wrongFlavors } from "../../../chaos/oracle/flavors.js";
 import { wrongStates } from "../../../chaos/oracle/last-words.js";
 import { brokenPromises } from "../../../chaos/oracle/promises.js";
+import { type Asked, askedOf, type Told } from "../../../chaos/oracle/requests.js";
 import type { Snapshot } from "../../../chaos/oracle/snapshot.js";
 import { addMigration } from "../../agent/support/records.js";
-import { addInstance, FLAVOR, memoryStore, uuidOf } from "../../cluster/store/support.js";
+import { addInstance, FLAVOR, memoryStore, uuidOf } from "../../control-plane/store/support.js";
 
 const SERVER = uuidOf(1);
 

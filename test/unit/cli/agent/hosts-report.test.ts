@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RefusedLease } from "../../../../src/agent/startup/refusals.js";
+import { RefusedLease } from "../../../../src/agent/startup/rejections.js";
 import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
 import type { HostStanding } from "../../../../src/cli/agent/pooled-host.js";
 import { expandHosts } from "../../../../src/records/host-range.js";

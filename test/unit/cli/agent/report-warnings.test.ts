@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tellWarnings } from "../../../../src/cli/agent/tell-warnings.js";
+import { tellWarnings } from "../../../../src/cli/agent/report-warnings.js";
 
 const WARNINGS = [
   { origin: "/nova.conf:1", message: "unknown section [vnc] is ignored", unknown: "[vnc]" },

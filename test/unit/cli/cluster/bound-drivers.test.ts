@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { withBoundDrivers } from "../../../../src/cli/cluster/bound-drivers.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const NOTHING = { configFiles: [] };

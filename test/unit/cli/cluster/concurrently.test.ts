@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Together } from "../../../../src/cli/cluster/together.js";
+import { Together } from "../../../../src/cli/cluster/concurrently.js";
 
 /** What was done together; each time ends when it is told to. */
 function begin() {

@@ -3,7 +3,7 @@ import { driverRecordPath } from "../../../../src/agent/startup/driver-record.js
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
 import { faultCommand } from "../../../../src/cli/cluster/fault.js";
 import { allPointGroups, pointGroupsOfHost, pointsJson, pointsText } from "../../../../src/cli/cluster/fault-points.js";
-import { IRONIC_FAULTS } from "../../../../src/cluster/ironic/fault-points.js";
+import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/fault-points.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const EVERY_POINT = [...AGENT_FAULTS.keys(), ...IRONIC_FAULTS.keys()];

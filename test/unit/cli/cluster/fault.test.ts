@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
 import { faultCommand } from "../../../../src/cli/cluster/fault.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
-import { parseKnob } from "../../../../src/faults/fault-knobs.js";
+import { parseKnob } from "../../../../src/faults/fault-rules.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

@@ -13,9 +13,9 @@ import {
   makeServerCertificate,
 } from "../../../../src/cli/cluster/tls/make-certificates.js";
 import { TlsFiles } from "../../../../src/cli/cluster/tls/tls-files.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { readConfigSources } from "../../../../src/config/config-sources.js";
 import { compileNovaConfig } from "../../../../src/config/nova-config.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KeptHosts } from "../../../../src/cli/cluster/kept-hosts.js";
+import { KeptHosts } from "../../../../src/cli/cluster/saved-hosts.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const PATH = "/st/hosts.json";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { faultLines } from "../../../../src/cli/cluster/status.js";
-import type { HostStatus, ServerStatus } from "../../../../src/cluster/local/cluster-status.js";
+import type { HostStatus, ServerStatus } from "../../../../src/control-plane/local/cluster-status.js";
 
 const EXPLANATION =
   "No valid host was found. There are not enough hosts available. " +

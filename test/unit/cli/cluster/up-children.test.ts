@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hostArguments, settingsOf, type UpOptions, upChildren } from "../../../../src/cli/cluster/up-children.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 
 const OPTIONS: UpOptions = { hosts: 2, stateDir: "st", configFile: [], ironic: 0 };
 const absolute = (path: string) => `/here/${path.replace(/^\.\//, "")}`;

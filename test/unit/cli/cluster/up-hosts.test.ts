@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { HostSetting } from "../../../../src/cli/cluster/kept-hosts.js";
+import type { HostSetting } from "../../../../src/cli/cluster/saved-hosts.js";
 import { UpHosts } from "../../../../src/cli/cluster/up-hosts.js";
-import type { AgentPlan } from "../../../../src/cluster/local/agent-process.js";
-import type { HostProcess } from "../../../../src/conductor/methods/hosts.js";
+import type { HostProcess } from "../../../../src/conductor-client/methods/hosts.js";
+import type { AgentPlan } from "../../../../src/control-plane/local/agent-process.js";
 
 const PLAIN: HostSetting = { configFiles: [] };
 

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { chooseSample } from "../../../../src/cli/cluster/up-started.js";
 import { welcome } from "../../../../src/cli/cluster/welcome.js";
 import type { Terminal } from "../../../../src/cli/ui/terminal.js";
-import { ownServices } from "../../../../src/cluster/identity/catalog/catalog.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { ownServices } from "../../../../src/control-plane/identity/catalog/catalog.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 
 const terminal = { columns: 80, colors: picocolors.createColors(false) } as unknown as Terminal;
 const UP = {

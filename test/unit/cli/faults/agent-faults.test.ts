@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { STEP_NAMES } from "../../../../src/agent/operations/table.js";
 import { AGENT_FAULTS, openFaults } from "../../../../src/cli/agent/agent-faults.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
-import { parseKnob } from "../../../../src/faults/fault-knobs.js";
+import { parseKnob } from "../../../../src/faults/fault-rules.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { DRIVER_METHODS } from "../../../../src/virt/driver-methods.js";
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { CloudConfigInvalid, CloudUnreachable, NoLocalCloud } from "../../../../src/audit/cloud/errors.js";
 import { exitCodeOf, toDo } from "../../../../src/cli/ui/report-failure.js";
-import { NoLocalCloud as NoClusterHere } from "../../../../src/cluster/local/cloud-session.js";
-import { ConductorUnreachable, JoinTokenRefused } from "../../../../src/conductor/errors.js";
+import { ConductorUnreachable, JoinTokenRefused } from "../../../../src/conductor-client/errors.js";
+import { NoLocalCloud as NoClusterHere } from "../../../../src/control-plane/local/cloud-session.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { RefusedByBroker } from "../../../../src/runtime/message-broker.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SeenRequests } from "../../../../src/cloud/in-process/seen-requests.js";
+import { SeenRequests } from "../../../../src/cluster/in-process/observed-requests.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 
 function ask(seen: SeenRequests, path: string, query = ""): void {

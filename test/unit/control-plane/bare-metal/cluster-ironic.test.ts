@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { openClusterIronic, writeIronicConfig } from "../../../../src/cluster/cluster-ironic.js";
-import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
-import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import { openClusterIronic, writeIronicConfig } from "../../../../src/control-plane/cluster-ironic.js";
+import { writeCloudsYaml } from "../../../../src/control-plane/identity/clouds-yaml.js";
+import { createIdentity, type Identity } from "../../../../src/control-plane/identity/identity.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";

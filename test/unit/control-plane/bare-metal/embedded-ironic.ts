@@ -1,7 +1,7 @@
-import { IRONIC_FAULTS } from "../../../../src/cluster/ironic/fault-points.js";
-import { createIronic, type IronicService } from "../../../../src/cluster/ironic/ironic.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { parseKnob } from "../../../../src/faults/fault-knobs.js";
+import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/fault-points.js";
+import { createIronic, type IronicService } from "../../../../src/control-plane/bare-metal/ironic.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
+import { parseKnob } from "../../../../src/faults/fault-rules.js";
 import { FaultSet } from "../../../../src/faults/fault-set.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";

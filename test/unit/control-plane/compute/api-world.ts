@@ -1,16 +1,16 @@
-import type { ComputeDeps } from "../../../../src/cluster/compute/api/deps.js";
-import type { Resource } from "../../../../src/cluster/compute/quotas/resources.js";
-import type { AgentBus } from "../../../../src/cluster/conductor/agent-messages.js";
-import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
-import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
-import { createIdentity } from "../../../../src/cluster/identity/identity.js";
-import type { LoginUser } from "../../../../src/cluster/identity/store/bootstrap.js";
-import { ImageTable } from "../../../../src/cluster/image/image-table.js";
-import { type ImageFacts, PLAIN } from "../../../../src/cluster/image/images.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import type { Task } from "../../../../src/cluster/store/task.js";
-import { MessagingTimeout, NotImplementedError } from "../../../../src/conductor/errors.js";
+import { MessagingTimeout, NotImplementedError } from "../../../../src/conductor-client/errors.js";
+import type { ComputeDeps } from "../../../../src/control-plane/compute/api/deps.js";
+import type { Resource } from "../../../../src/control-plane/compute/quotas/resources.js";
+import type { AgentBus } from "../../../../src/control-plane/conductor/agent-messages.js";
+import { type Apis, createApis } from "../../../../src/control-plane/create-apis.js";
+import type { Credentials, ValidateToken } from "../../../../src/control-plane/credentials.js";
+import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
+import type { LoginUser } from "../../../../src/control-plane/identity/store/bootstrap.js";
+import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
+import { type ImageFacts, PLAIN } from "../../../../src/control-plane/image/images.js";
+import { openStore } from "../../../../src/control-plane/store/open-store.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
+import type { Task } from "../../../../src/control-plane/store/task.js";
 import {
   type ComputeNodeResources,
   type Flavor,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isNamePattern, NamePattern } from "../../../../src/cluster/compute/servers/name-pattern.js";
-import { Turns } from "../../../../src/cluster/turns.js";
+import { isNamePattern, NamePattern } from "../../../../src/control-plane/compute/servers/name-pattern.js";
+import { Turns } from "../../../../src/control-plane/time-slices.js";
 
 const LONG = "a".repeat(255);
 

@@ -1,6 +1,9 @@
 import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
-import { createServiceDelete, type ServiceDeleteParts } from "../../../../src/cluster/conductor/service-delete.js";
-import { parseIsoTime } from "../../../../src/cluster/http/times.js";
+import {
+  createServiceDelete,
+  type ServiceDeleteParts,
+} from "../../../../src/control-plane/conductor/service-delete.js";
+import { parseIsoTime } from "../../../../src/control-plane/http/times.js";
 import type {
   Instance,
   MigrationStatus,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ConductorServer } from "../../../../src/cluster/conductor/conductor-server.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
+import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire/frames.js";
+import { ConductorServer } from "../../../../src/control-plane/conductor/conductor-server.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

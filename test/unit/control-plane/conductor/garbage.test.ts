@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { CONDUCTOR_METHODS } from "../../../../src/conductor/methods/conductor.js";
-import { SESSION_METHODS } from "../../../../src/conductor/methods/session.js";
+import { CONDUCTOR_METHODS } from "../../../../src/conductor-client/methods/conductor.js";
+import { SESSION_METHODS } from "../../../../src/conductor-client/methods/session.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { property } from "../../../fixtures/property.js";
 import { rawClient } from "./raw-client.js";
 

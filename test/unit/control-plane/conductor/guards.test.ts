@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { TaskRunner, type TaskTable } from "../../../../src/cluster/conductor/task-runner.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import { TaskRunner, type TaskTable } from "../../../../src/control-plane/conductor/task-runner.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { HostLeases } from "../../../../src/cluster/conductor/host-leases.js";
-import type { AgentIdentity, Session } from "../../../../src/cluster/conductor/session.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { HostLeaseHeld } from "../../../../src/conductor/errors.js";
+import { HostLeaseHeld } from "../../../../src/conductor-client/errors.js";
+import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
+import type { AgentIdentity, Session } from "../../../../src/control-plane/conductor/session.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 

@@ -1,12 +1,12 @@
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
-import { MethodChecks } from "../../../../src/cluster/conductor/method-checks.js";
-import { InvalidParameters } from "../../../../src/conductor/errors.js";
-import { AGENT_METHODS, type AgentMethod } from "../../../../src/conductor/methods/agent.js";
-import { CONDUCTOR_METHODS } from "../../../../src/conductor/methods/conductor.js";
-import type { RemoteMethods } from "../../../../src/conductor/methods/method.js";
-import { OPERATOR_METHODS } from "../../../../src/conductor/methods/operator.js";
-import { SESSION_METHODS } from "../../../../src/conductor/methods/session.js";
+import { InvalidParameters } from "../../../../src/conductor-client/errors.js";
+import { AGENT_METHODS, type AgentMethod } from "../../../../src/conductor-client/methods/agent.js";
+import { CONDUCTOR_METHODS } from "../../../../src/conductor-client/methods/conductor.js";
+import type { RemoteMethods } from "../../../../src/conductor-client/methods/method.js";
+import { OPERATOR_METHODS } from "../../../../src/conductor-client/methods/operator.js";
+import { SESSION_METHODS } from "../../../../src/conductor-client/methods/session.js";
+import { MethodChecks } from "../../../../src/control-plane/conductor/method-checks.js";
 import { object } from "../../../../src/records/field.js";
 
 const TABLES: RemoteMethods = { ...CONDUCTOR_METHODS, ...SESSION_METHODS, ...AGENT_METHODS };

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { AgentMessages } from "../../../../src/cluster/conductor/agent-messages.js";
-import { HostLeases } from "../../../../src/cluster/conductor/host-leases.js";
-import { MoveEnds } from "../../../../src/cluster/conductor/move-ends.js";
-import { Outbox } from "../../../../src/cluster/conductor/outbox.js";
-import type { Session } from "../../../../src/cluster/conductor/session.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { InvalidParameters, MessagingTimeout } from "../../../../src/conductor/errors.js";
+import { InvalidParameters, MessagingTimeout } from "../../../../src/conductor-client/errors.js";
+import { AgentMessages } from "../../../../src/control-plane/conductor/agent-messages.js";
+import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
+import { MoveEnds } from "../../../../src/control-plane/conductor/move-ends.js";
+import { Outbox } from "../../../../src/control-plane/conductor/outbox.js";
+import type { Session } from "../../../../src/control-plane/conductor/session.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { MigrationChanges, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

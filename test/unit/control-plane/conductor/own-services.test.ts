@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { OwnServices } from "../../../../src/cluster/conductor/own-services.js";
+import { OwnServices } from "../../../../src/control-plane/conductor/own-services.js";
 import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import { memoryStore } from "../store/support.js";
 

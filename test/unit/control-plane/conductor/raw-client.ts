@@ -1,4 +1,4 @@
-import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
+import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire/frames.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import {

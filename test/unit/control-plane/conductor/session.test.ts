@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { respond, Session } from "../../../../src/cluster/conductor/session.js";
-import { MessagingTimeout } from "../../../../src/conductor/errors.js";
+import { MessagingTimeout } from "../../../../src/conductor-client/errors.js";
+import { respond, Session } from "../../../../src/control-plane/conductor/session.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
+import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
 
 describe("a statement that gives nothing", () => {
   let file: DatabaseFile;

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DOOR_LIMITS } from "../../../../src/cluster/http/door-limits.js";
-import { negotiate } from "../../../../src/cluster/http/microversion.js";
-import { Query } from "../../../../src/cluster/http/query.js";
-import { readJson } from "../../../../src/cluster/http/read-json.js";
-import { Router } from "../../../../src/cluster/http/router.js";
+import { DOOR_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
+import { negotiate } from "../../../../src/control-plane/http/microversion.js";
+import { Query } from "../../../../src/control-plane/http/query.js";
+import { readJson } from "../../../../src/control-plane/http/read-json.js";
+import { Router } from "../../../../src/control-plane/http/router.js";
 import {
   firstSince,
   isoMicroseconds,
@@ -12,8 +12,8 @@ import {
   lastBefore,
   parseIsoTime,
   toSeconds,
-} from "../../../../src/cluster/http/times.js";
-import { pythonRepr, pythonStr } from "../../../../src/cluster/python/plain-repr.js";
+} from "../../../../src/control-plane/http/times.js";
+import { pythonRepr, pythonStr } from "../../../../src/control-plane/python/plain-repr.js";
 import { property } from "../../../fixtures/property.js";
 
 describe("Router", () => {

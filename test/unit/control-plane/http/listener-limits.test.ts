@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DOOR_LIMITS, excessOf, excessText } from "../../../../src/cluster/http/door-limits.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../../../../src/control-plane/http/listener-limits.js";
 
 const LIMITS = { bytes: 100_000, depth: 3, members: 10 };
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { jsonText } from "../../../../src/cluster/http/json-text.js";
-import { serve } from "../../../../src/cluster/http/serve.js";
-import { Turns } from "../../../../src/cluster/turns.js";
+import { jsonText } from "../../../../src/control-plane/http/json-text.js";
+import { serve } from "../../../../src/control-plane/http/serve.js";
+import { Turns } from "../../../../src/control-plane/time-slices.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { readPasswords, writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
+import { readPasswords, writeCloudsYaml } from "../../../../src/control-plane/identity/clouds-yaml.js";
 import type { Files } from "../../../../src/runtime/files.js";
 import { ApiWorld } from "../compute/api-world.js";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { createIdentity } from "../../../../src/cluster/identity/identity.js";
-import { MAX_LIVE_TOKENS } from "../../../../src/cluster/identity/tokens/token-store.js";
+import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
+import { MAX_LIVE_TOKENS } from "../../../../src/control-plane/identity/tokens/token-store.js";
 import { property } from "../../../fixtures/property.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { ApiWorld, passwordAuth } from "../compute/api-world.js";

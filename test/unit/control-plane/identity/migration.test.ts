@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
-import { createIdentity } from "../../../../src/cluster/identity/identity.js";
-import { openIdentityStore } from "../../../../src/cluster/identity/store/bootstrap.js";
-import { IDENTITY_SCHEMA } from "../../../../src/cluster/identity/store/identity-schema.js";
-import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
-import { Sql } from "../../../../src/cluster/store/sql.js";
+import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
+import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
+import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
+import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/identity-schema.js";
+import { applySchema } from "../../../../src/control-plane/store/schema/apply-schema.js";
+import { Sql } from "../../../../src/control-plane/store/sql.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
-import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
-import { openrc } from "../../../../src/cluster/identity/openrc.js";
+import { writeCloudsYaml } from "../../../../src/control-plane/identity/clouds-yaml.js";
+import { openrc } from "../../../../src/control-plane/identity/openrc.js";
 import { ApiWorld } from "../compute/api-world.js";
 
 const URL_ = "http://127.0.0.1:8774/identity/v3";

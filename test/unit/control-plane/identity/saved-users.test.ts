@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
-import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
-import { IdentityStore } from "../../../../src/cluster/identity/store/identity-store.js";
-import { newProject } from "../../../../src/cluster/identity/store/new-project.js";
-import { PeopleStore } from "../../../../src/cluster/identity/store/people-store.js";
-import type { Sql } from "../../../../src/cluster/store/sql.js";
+import { writeCloudsYaml } from "../../../../src/control-plane/identity/clouds-yaml.js";
+import { createIdentity, type Identity } from "../../../../src/control-plane/identity/identity.js";
+import { IdentityStore } from "../../../../src/control-plane/identity/store/identity-store.js";
+import { newProject } from "../../../../src/control-plane/identity/store/new-project.js";
+import { PeopleStore } from "../../../../src/control-plane/identity/store/user-store.js";
+import type { Sql } from "../../../../src/control-plane/store/sql.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createIdentity } from "../../../../src/cluster/identity/identity.js";
+import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { IdentityWorld } from "./identity-world.js";
 

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
-import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
-import { ImageTable } from "../../../../src/cluster/image/image-table.js";
-import { IMAGE_SCHEMA } from "../../../../src/cluster/image/image-tables.js";
-import { PLAIN } from "../../../../src/cluster/image/images.js";
-import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
-import { Sql } from "../../../../src/cluster/store/sql.js";
+import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
+import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
+import { IMAGE_SCHEMA } from "../../../../src/control-plane/image/image-tables.js";
+import { PLAIN } from "../../../../src/control-plane/image/images.js";
+import { applySchema } from "../../../../src/control-plane/store/schema/apply-schema.js";
+import { Sql } from "../../../../src/control-plane/store/sql.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 test("images of the first release are there after the step to staging and members", () => {

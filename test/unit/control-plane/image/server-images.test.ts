@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ImageTable } from "../../../../src/cluster/image/image-table.js";
-import { MemberTable } from "../../../../src/cluster/image/members/member-table.js";
+import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
+import { MemberTable } from "../../../../src/control-plane/image/members/member-table.js";
 import { ApiWorld, CIRROS } from "../compute/api-world.js";
 
 let world: ApiWorld;

@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
 import { guestSummary } from "../../../../src/cli/cluster/guest-summary.js";
-import { nodesTogether } from "../../../../src/cli/cluster/nodes-together.js";
-import type { CloudSession } from "../../../../src/cluster/local/cloud-session.js";
-import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../../../src/cluster/local/cluster-status.js";
+import { nodesTogether } from "../../../../src/cli/cluster/nodes-batch.js";
+import type { CloudSession } from "../../../../src/control-plane/local/cloud-session.js";
+import {
+  clusterStatus,
+  type HostStatus,
+  type HypervisorGuest,
+} from "../../../../src/control-plane/local/cluster-status.js";
 
 function server(id: string, host: string | null, status = "ACTIVE") {
   return {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { summaryText } from "../../../../src/cli/cluster/summary-text.js";
-import type { CloudSession } from "../../../../src/cluster/local/cloud-session.js";
-import { clusterSummary } from "../../../../src/cluster/local/cluster-summary.js";
+import type { CloudSession } from "../../../../src/control-plane/local/cloud-session.js";
+import { clusterSummary } from "../../../../src/control-plane/local/cluster-summary.js";
 import { fillStore, serverId } from "../../../fixtures/large-cloud.js";
 import { ApiWorld } from "../compute/api-world.js";
 

@@ -5,7 +5,7 @@ import {
   KnownClusters,
   nameOfRoot,
   rootOfName,
-} from "../../../../src/cluster/local/known-clusters.js";
+} from "../../../../src/control-plane/local/known-clusters.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

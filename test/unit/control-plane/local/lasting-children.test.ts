@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LastingChildren } from "../../../../src/cluster/local/lasting-children.js";
+import { LastingChildren } from "../../../../src/control-plane/local/lasting-children.js";
 import type { SpawnOptions } from "../../../../src/runtime/children.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { FakeChild } from "./support/fake-child.js";

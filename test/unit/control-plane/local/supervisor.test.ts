@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { AgentPlan } from "../../../../src/cluster/local/agent-process.js";
-import type { ComponentStatus } from "../../../../src/cluster/local/component.js";
-import { LastingChildren } from "../../../../src/cluster/local/lasting-children.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
-import { Supervisor } from "../../../../src/cluster/local/supervisor.js";
+import type { AgentPlan } from "../../../../src/control-plane/local/agent-process.js";
+import type { ComponentStatus } from "../../../../src/control-plane/local/component.js";
+import { LastingChildren } from "../../../../src/control-plane/local/lasting-children.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
+import { Supervisor } from "../../../../src/control-plane/local/supervisor.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { FakeChild } from "./support/fake-child.js";
 

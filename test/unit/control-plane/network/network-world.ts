@@ -1,6 +1,6 @@
-import type { Credentials } from "../../../../src/cluster/credentials.js";
-import { createNetworkApi } from "../../../../src/cluster/network/network-api.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import type { Credentials } from "../../../../src/control-plane/credentials.js";
+import { createNetworkApi } from "../../../../src/control-plane/network/network-api.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

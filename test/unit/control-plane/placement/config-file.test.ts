@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseConfig, placementConfig, policyRules } from "../../../../src/cluster/placement/config-file.js";
+import { parseConfig, placementConfig, policyRules } from "../../../../src/control-plane/placement/config-file.js";
 
 const config = (text: string) => placementConfig(parseConfig(text, "placement.conf"));
 

@@ -3,7 +3,7 @@ import {
   type StandaloneOptions,
   startPlacement,
   UnsupportedConfiguration,
-} from "../../../../src/cluster/placement/standalone.js";
+} from "../../../../src/control-plane/placement/standalone.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 async function start(options: Omit<Partial<StandaloneOptions>, "runtime"> & { readonly conf?: string } = {}) {

@@ -1,4 +1,4 @@
-import type { PlacementOptions } from "../../../../src/cluster/placement/options.js";
+import type { PlacementOptions } from "../../../../src/control-plane/placement/options.js";
 import type { Logger } from "../../../../src/runtime/logger.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { adminRequest } from "../../../fixtures/admin-request.js";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { requestLog } from "../../../../src/cluster/request-log/request-log.js";
-import { withoutSecrets } from "../../../../src/cluster/request-log/shown-target.js";
-import { RequestWatch } from "../../../../src/cluster/request-log/watched-requests.js";
+import { withoutSecrets } from "../../../../src/control-plane/request-log/rendered-target.js";
+import { requestLog } from "../../../../src/control-plane/request-log/request-log.js";
+import { RequestWatch } from "../../../../src/control-plane/request-log/watched-requests.js";
 import type { ServiceRequest } from "../../../../src/runtime/service.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { aCaller } from "../../../fixtures/world/caller.js";

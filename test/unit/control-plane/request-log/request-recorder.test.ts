@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { RequestRecorder } from "../../../../src/cluster/request-log/request-recorder.js";
-import type { AnsweredRequest, RequestListener } from "../../../../src/cluster/request-log/watched-requests.js";
-import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/cluster/request-log/without-secrets.js";
-import { administratorIn } from "../../../../src/conductor/methods/recorded-caller.js";
+import { administratorIn } from "../../../../src/conductor-client/methods/recorded-caller.js";
+import { RequestRecorder } from "../../../../src/control-plane/request-log/request-recorder.js";
+import type { AnsweredRequest, RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
+import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/control-plane/request-log/without-secrets.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { candidatesGroups } from "../../../../src/cluster/scheduler/candidates-query.js";
-import { claimSelection, type Held } from "../../../../src/cluster/scheduler/claim.js";
-import { NoValidHost } from "../../../../src/cluster/scheduler/errors.js";
-import type { Aggregate } from "../../../../src/cluster/store/aggregates.js";
-import type { ReportClient } from "../../../../src/placement/report-client.js";
-import type { Allocations } from "../../../../src/placement/types.js";
+import { candidatesGroups } from "../../../../src/control-plane/scheduler/candidates-query.js";
+import { claimSelection, type Held } from "../../../../src/control-plane/scheduler/claim.js";
+import { NoValidHost } from "../../../../src/control-plane/scheduler/errors.js";
+import type { Aggregate } from "../../../../src/control-plane/store/aggregates.js";
+import type { ReportClient } from "../../../../src/placement-client/report-client.js";
+import type { Allocations } from "../../../../src/placement-client/types.js";
 import { resourceRequest } from "../../../../src/records/index.js";
 import { aFlavor } from "../../../fixtures/records.js";
 import { NO_RULES } from "../../../fixtures/scheduler-rules.js";

@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { filterHosts } from "../../../../src/cluster/scheduler/filters.js";
-import { HostRecords } from "../../../../src/cluster/scheduler/host-records.js";
-import { type HostState, hostStates, selectionOf } from "../../../../src/cluster/scheduler/host-state.js";
-import type { ScheduleRequest } from "../../../../src/cluster/scheduler/schedule-request.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import type { AllocationCandidates, ProviderSummary } from "../../../../src/placement/types.js";
+import { filterHosts } from "../../../../src/control-plane/scheduler/filters.js";
+import { HostRecords } from "../../../../src/control-plane/scheduler/host-records.js";
+import { type HostState, hostStates, selectionOf } from "../../../../src/control-plane/scheduler/host-state.js";
+import type { ScheduleRequest } from "../../../../src/control-plane/scheduler/schedule-request.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
+import type { AllocationCandidates, ProviderSummary } from "../../../../src/placement-client/types.js";
 import type { RequestSpec, Service } from "../../../../src/records/index.js";
 import { aComputeNode, aFlavor } from "../../../fixtures/records.js";
 import { FILTERS } from "../../../fixtures/scheduler-rules.js";

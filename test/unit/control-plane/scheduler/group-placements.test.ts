@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { GroupPlacements, type GroupState, groupRefusal } from "../../../../src/cluster/scheduler/group-placements.js";
+import {
+  GroupPlacements,
+  type GroupState,
+  groupRefusal,
+} from "../../../../src/control-plane/scheduler/group-placements.js";
 import type { ComputeNode, Instance } from "../../../../src/records/index.js";
 import { addInstance, addNode, addService, memoryStore, uuidOf } from "../store/support.js";
 

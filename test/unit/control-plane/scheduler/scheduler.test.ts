@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ScheduleRequest } from "../../../../src/cluster/scheduler/schedule-request.js";
+import type { ScheduleRequest } from "../../../../src/control-plane/scheduler/schedule-request.js";
 import type { RequestSpec } from "../../../../src/records/index.js";
 import { DOWN_TIME } from "../../../fixtures/world/conductor-tasks.js";
-import { refusal } from "../../placement/bench.js";
+import { refusal } from "../../placement-client/bench.js";
 import { ConductorBench, FLAVOR, NEED } from "../conductor/tasks/bench.js";
 
 const I = "cccccccc-0000-4000-8000-000000000001";

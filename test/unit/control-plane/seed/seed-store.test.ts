@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
-import { stateDir } from "../../../../src/cluster/local/state-dir.js";
-import { type SeedPlace, withSeedStore } from "../../../../src/cluster/seed/seed-store.js";
+import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
+import { type SeedPlace, withSeedStore } from "../../../../src/control-plane/seed/seed-store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 

@@ -14,11 +14,15 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
-import { finishRestore, restoreSnapshot } from "../../../../src/cluster/snapshot/restore.js";
-import { readDownHosts } from "../../../../src/cluster/snapshot/saved-hosts.js";
-import type { SnapshotFacts } from "../../../../src/cluster/snapshot/snapshot-file.js";
-import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../../src/cluster/snapshot/snapshots.js";
+import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
+import { finishRestore, restoreSnapshot } from "../../../../src/control-plane/snapshot/restore.js";
+import { readDownHosts } from "../../../../src/control-plane/snapshot/saved-hosts.js";
+import type { SnapshotFacts } from "../../../../src/control-plane/snapshot/snapshot-file.js";
+import {
+  refuseForeignDrivers,
+  refuseOtherDrivers,
+  Snapshots,
+} from "../../../../src/control-plane/snapshot/snapshots.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 
 const GIB = 2 ** 30;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { InvalidParameters } from "../../../../src/conductor-client/errors.js";
 import {
   AggregateHostExists,
   AggregateHostNotFound,
   AggregateNameExists,
   AggregateNotFound,
-} from "../../../../src/cluster/store/store-errors.js";
-import { InvalidParameters } from "../../../../src/conductor/errors.js";
+} from "../../../../src/control-plane/store/store-errors.js";
 import { addService, errorOf, memoryStore } from "./support.js";
 
 describe("host aggregates", () => {

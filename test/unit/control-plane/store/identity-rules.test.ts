@@ -7,7 +7,7 @@ import {
   ServiceBinaryExists,
   ServiceNotFound,
   ServiceTooOld,
-} from "../../../../src/conductor/errors.js";
+} from "../../../../src/conductor-client/errors.js";
 import { addNode, addService, errorOf, memoryStore, RESOURCES, UNKNOWN_UUID, uuidOf } from "./support.js";
 
 describe("services", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { NamePattern } from "../../../../src/cluster/compute/servers/name-pattern.js";
-import type { InstanceQuery } from "../../../../src/cluster/store/instance-queries.js";
+import { NamePattern } from "../../../../src/control-plane/compute/servers/name-pattern.js";
+import type { InstanceQuery } from "../../../../src/control-plane/store/instance-queries.js";
 import { addInstance, errorOf, FLAVOR, memoryStore, uuidOf } from "./support.js";
 
 async function fleet() {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { type Store, storeOn } from "../../../../src/cluster/store/store.js";
 import {
   DuplicateRecord,
   InstanceNotFound,
@@ -10,7 +9,8 @@ import {
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
   UnexpectedVmState,
-} from "../../../../src/conductor/errors.js";
+} from "../../../../src/conductor-client/errors.js";
+import { type Store, storeOn } from "../../../../src/control-plane/store/store.js";
 import type { InstanceChanges, Migration } from "../../../../src/records/index.js";
 import {
   addInstance,

@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { refreshZones } from "../../../../src/cluster/store/aggregate-zones.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import { refreshZones } from "../../../../src/control-plane/store/aggregate-zones.js";
+import { openStore } from "../../../../src/control-plane/store/open-store.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { fillStore } from "../../../fixtures/large-cloud.js";
 import { uuidOf } from "./support.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { storeOn } from "../../../../src/cluster/store/store.js";
+import { storeOn } from "../../../../src/control-plane/store/store.js";
 import { addInstance, memoryStore, uuidOf } from "./support.js";
 
 const UUID = /^[0-9a-f-]{36}$/;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { FlavorExists, FlavorIdExists, FlavorNotFound } from "../../../../src/cluster/store/store-errors.js";
-import { DuplicateRecord, InstanceNotFound, InvalidParameters } from "../../../../src/conductor/errors.js";
+import { DuplicateRecord, InstanceNotFound, InvalidParameters } from "../../../../src/conductor-client/errors.js";
+import { FlavorExists, FlavorIdExists, FlavorNotFound } from "../../../../src/control-plane/store/store-errors.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { addInstance, addNode, addService, errorOf, FLAVOR, memoryStore, UNKNOWN_UUID, uuidOf } from "./support.js";
 

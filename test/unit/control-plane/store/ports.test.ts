@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { addressText, macOf, POOL } from "../../../../src/cluster/store/flat-subnet.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import { addressText, macOf, POOL } from "../../../../src/control-plane/store/flat-subnet.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { addInstance, addNode, addService, errorOf, memoryStore, newInstance, uuidOf } from "./support.js";
 
 const LAST = addressText(POOL.last);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { DatabaseFile } from "../../../../src/cluster/database/database-file.js";
-import { instanceWeight } from "../../../../src/cluster/store/instance-weight.js";
-import { RecentRecords } from "../../../../src/cluster/store/recent-records.js";
-import { Sql } from "../../../../src/cluster/store/sql.js";
+import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
+import { instanceWeight } from "../../../../src/control-plane/store/instance-weight.js";
+import { RecentRecords } from "../../../../src/control-plane/store/recent-records.js";
+import { Sql } from "../../../../src/control-plane/store/sql.js";
 import { anInstance } from "../../../fixtures/records.js";
 import { addInstance, errorOf, memoryStore, uuidOf } from "./support.js";
 

@@ -1,5 +1,5 @@
-import type { DefaultRatios } from "../../../../src/cluster/store/compute-nodes.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import type { DefaultRatios } from "../../../../src/control-plane/store/compute-nodes.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type {
   ComputeNode,
   ComputeNodeResources,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { InstanceChanges, MigrationChanges } from "../../../../src/records/index.js";
 import { addInstance, FLAVOR, memoryStore, uuidOf } from "./support.js";
 

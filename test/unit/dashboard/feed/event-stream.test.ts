@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
+import { eventStream, type Viewer } from "../../../../src/dashboard/feed/event-stream.js";
+import { Feed } from "../../../../src/dashboard/feed/feed.js";
+import type { DashboardMessage, DashboardRow } from "../../../../src/dashboard/wire/stream.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import { eventStream, type Viewer } from "../../../../src/window/feed/event-stream.js";
-import { Feed } from "../../../../src/window/feed/feed.js";
-import type { WindowMessage, WindowRow } from "../../../../src/window/wire/stream.js";
 
 const runtime = createVirtualRuntime();
 
@@ -11,7 +11,7 @@ function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: P
   const turns: string[] = [];
   const feed = new Feed(runtime, () => null);
   let now = 0;
-  function* all(): Generator<WindowRow> {
+  function* all(): Generator<DashboardRow> {
     for (let row = 0; row < rows; row += 1) {
       now += cost;
       yield { kind: "heartbeat", key: `host${row}`, value: row };
@@ -41,7 +41,9 @@ function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: P
     const text = done ? "end" : new TextDecoder().decode(value);
     const event = done ? "end" : (/^event: (.*)$/m.exec(text)?.[1] ?? "message");
     turns.push(
-      event === "message" ? `${(JSON.parse(text.split("data: ")[1] ?? "") as WindowMessage).set.length} rows` : event,
+      event === "message"
+        ? `${(JSON.parse(text.split("data: ")[1] ?? "") as DashboardMessage).set.length} rows`
+        : event,
     );
     return event;
   };

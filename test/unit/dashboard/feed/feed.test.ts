@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { Feed, joinMessages } from "../../../../src/dashboard/feed/feed.js";
+import type { DashboardMessage, Kind } from "../../../../src/dashboard/wire/stream.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import { Feed, joinMessages } from "../../../../src/window/feed/feed.js";
-import type { Kind, WindowMessage } from "../../../../src/window/wire/stream.js";
 
 let runtime: ReturnType<typeof createVirtualRuntime>;
 let values: Map<string, unknown>;
@@ -83,7 +83,7 @@ describe("a feed", () => {
 });
 
 it("several messages are one: what came last of each key", () => {
-  const message = (seq: number, more: Partial<WindowMessage>): WindowMessage => ({
+  const message = (seq: number, more: Partial<DashboardMessage>): DashboardMessage => ({
     seq,
     at: seq,
     set: [],

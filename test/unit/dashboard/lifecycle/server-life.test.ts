@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { SeenStates } from "../../../../src/window/life/seen-states.js";
-import { serverLife } from "../../../../src/window/life/server-life.js";
-import { addInstance, addNode, addService, memoryStore } from "../../cluster/store/support.js";
+import { SeenStates } from "../../../../src/dashboard/lifecycle/observed-states.js";
+import { serverLife } from "../../../../src/dashboard/lifecycle/server-life.js";
+import { addInstance, addNode, addService, memoryStore } from "../../control-plane/store/support.js";
 
 it("a host has had the server from its build until the move that took it away, whenever its next host launched it", async () => {
   const { store, runtime } = await memoryStore();

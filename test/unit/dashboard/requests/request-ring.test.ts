@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { AnsweredRequest, RequestListener } from "../../../../src/cluster/request-log/watched-requests.js";
+import type { AnsweredRequest, RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
+import { RequestRing } from "../../../../src/dashboard/requests/request-ring.js";
+import type { RequestRow } from "../../../../src/dashboard/wire/request-rows.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import { RequestRing } from "../../../../src/window/requests/request-ring.js";
-import type { RequestRow } from "../../../../src/window/wire/request-rows.js";
 
 function openRing() {
   const listeners = new Set<RequestListener>();

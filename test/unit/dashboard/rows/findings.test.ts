@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
+import { Findings } from "../../../../src/dashboard/rows/findings.js";
+import type { ConsumerRow } from "../../../../src/dashboard/wire/placement-rows.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
-import { Findings } from "../../../../src/window/rows/findings.js";
-import type { ConsumerRow } from "../../../../src/window/wire/placement-rows.js";
 import { aMigration, anInstance } from "../../../fixtures/records.js";
 
 let servers: Instance[];

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ObjectActionError } from "../../../../src/conductor/errors.js";
-import { AGENT_METHODS } from "../../../../src/conductor/methods/agent.js";
-import type { AgentHandlers } from "../../../../src/conductor/port.js";
+import { ObjectActionError } from "../../../../src/conductor-client/errors.js";
+import { AGENT_METHODS } from "../../../../src/conductor-client/methods/agent.js";
+import type { AgentHandlers } from "../../../../src/conductor-client/port.js";
 import { errorOf, failureOf } from "../../../../src/nova-rpc/messages/failures.js";
 import { novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { WebSocket } from "ws";
 import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
 import { NodeSocket } from "../../../../src/runtime/node/node-socket.js";
-import { RequestTurns } from "../../../../src/runtime/node/request-turns.js";
+import { RequestTurns } from "../../../../src/runtime/node/request-slots.js";
 
 /** A WebSocket of ws over a stream that keeps what is handed to the system at a time. */
 function connection() {

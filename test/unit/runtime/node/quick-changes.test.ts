@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
+import { QuickTurns } from "../../../../src/runtime/node/fast-ticks.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { QuickChanges } from "../../../../src/runtime/node/quick-changes.js";
-import { QuickTurns } from "../../../../src/runtime/node/quick-turns.js";
 import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { RequestTurns } from "../../../../src/runtime/node/request-turns.js";
+import { RequestTurns } from "../../../../src/runtime/node/request-slots.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
+import { QuickTurns } from "../../../../src/runtime/node/fast-ticks.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { QuickLooks } from "../../../../src/runtime/node/quick-looks.js";
-import { QuickTurns } from "../../../../src/runtime/node/quick-turns.js";
+import { QuickLooks } from "../../../../src/runtime/node/synchronous-reads.js";
 import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

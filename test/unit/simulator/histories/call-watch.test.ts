@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import type { ServiceHandler, ServiceRequest } from "../../../../src/runtime/service.js";
-import { DoorWatch } from "../../../simulator/histories/door-watch.js";
-import { addInstance, memoryStore, uuidOf } from "../../cluster/store/support.js";
+import { DoorWatch } from "../../../simulator/histories/call-watch.js";
+import { addInstance, memoryStore, uuidOf } from "../../control-plane/store/support.js";
 
 /** A request to a service behind the watch. */
 async function ask(watch: DoorWatch, mount: string, handler: ServiceHandler, request: Partial<ServiceRequest>) {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import { MessagingTimeout } from "../../../../src/conductor/errors.js";
-import type { HostSession } from "../../../../src/conductor/port.js";
+import { MessagingTimeout } from "../../../../src/conductor-client/errors.js";
+import type { HostSession } from "../../../../src/conductor-client/port.js";
+import type { Store } from "../../../../src/control-plane/store/store.js";
 import { RecordWrites } from "../../../simulator/histories/record-writes.js";
 import { Ticks } from "../../../simulator/histories/ticks.js";
-import { addInstance, memoryStore } from "../../cluster/store/support.js";
+import { addInstance, memoryStore } from "../../control-plane/store/support.js";
 
 type Save = (uuid: string, changes: object, expected: object) => unknown;
 

@@ -1,5 +1,5 @@
-import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../../../conductor/methods/method.js";
+import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../../../conductor-client/methods/method.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../../records/index.js";
 import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../../conductor/errors.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../../../conductor-client/errors.js";
 import { askAgent } from "../../api/ask-agent.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { Fault } from "../../api/fault.js";

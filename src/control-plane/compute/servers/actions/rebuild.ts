@@ -28,10 +28,10 @@ import { PERSONALITY, TRUSTED_CERTIFICATES } from "../create-schema.js";
 import { generatePassword } from "../create-server.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { imageToUse } from "../image-to-use.js";
+import { shownBefore75 } from "../rendered-before-75.js";
 import { ServerView } from "../server-view.js";
-import { shownBefore75 } from "../shown-before-75.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
-import { diskConfigWith, USER_WISHES, type UserWishes, wishedChanges } from "../user-wishes.js";
+import { diskConfigWith, USER_WISHES, type UserWishes, wishedChanges } from "../user-requests.js";
 import { begin } from "./agent-action.js";
 import { requireHost, requireState, type ServerAction } from "./server-action.js";
 

@@ -7,7 +7,7 @@ import { refuseUpsize } from "../../quotas/server-quota.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { refuseSmaller } from "../image-to-use.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
-import { USER_WISHES, type UserWishes, wishedChanges } from "../user-wishes.js";
+import { USER_WISHES, type UserWishes, wishedChanges } from "../user-requests.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
 

@@ -7,7 +7,7 @@ import {
   revertingTaskState,
   withActionEvent,
 } from "../../../../../src/agent/operations/flow/error-wrappers.js";
-import { InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
 import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";

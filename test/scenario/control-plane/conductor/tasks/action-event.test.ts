@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { TaskContext } from "../../../../../src/cluster/conductor/task-runner.js";
-import { ActionEvents } from "../../../../../src/cluster/conductor/tasks/action-event.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
-import { ConductorBench } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import type { TaskContext } from "../../../../../src/control-plane/conductor/task-runner.js";
+import { ActionEvents } from "../../../../../src/control-plane/conductor/tasks/action-event.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
+import { ConductorBench } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 
 const CONTEXT: TaskContext = { requestId: "req-1", restarted: false, report: () => {}, finish: () => {} };
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { Selection } from "../../../../../src/records/index.js";
-import { ConductorBench, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 

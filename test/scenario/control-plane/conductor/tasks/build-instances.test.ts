@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Selection } from "../../../../../src/records/index.js";
-import { type Cast, ConductorBench, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 function alternatesOf(cast: Cast | undefined): Selection[] {
   return cast ? (cast.params as { alternates: Selection[] }).alternates : expect.fail("no cast");

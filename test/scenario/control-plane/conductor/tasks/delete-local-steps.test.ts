@@ -6,9 +6,9 @@ import {
   type Operated,
   operated,
   REQUEST,
-} from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const OOPS = refusal(500, "", "oops");
 const nowhere = { host: null, node: null, computeId: null } as const;

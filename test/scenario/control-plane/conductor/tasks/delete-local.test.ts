@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instance } from "../../../../../src/records/index.js";
-import { ConductorBench } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { ConductorBench } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 describe("6.2 delete", () => {
   let bench: ConductorBench;

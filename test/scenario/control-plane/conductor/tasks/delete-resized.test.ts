@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConductorError } from "../../../../../src/conductor/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { Migration } from "../../../../../src/records/index.js";
 import {
   holds,
@@ -7,9 +7,9 @@ import {
   type Operated,
   operated,
   REQUEST,
-} from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 /** A server on devstack1 that came from devstack2, and whose user deletes it instead of confirming. */
 async function resized(status: Migration["status"] = "finished"): Promise<Operated & { readonly move: Migration }> {

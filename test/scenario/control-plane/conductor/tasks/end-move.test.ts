@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
-import type { TaskContext } from "../../../../../src/cluster/conductor/task-runner.js";
+import type { TaskContext } from "../../../../../src/control-plane/conductor/task-runner.js";
 import {
   migrationOf as columnsOf,
   failMove,
   releaseDeleted,
-} from "../../../../../src/cluster/conductor/tasks/end-move.js";
-import type { Move } from "../../../../../src/cluster/conductor/tasks/source-half.js";
-import type { TaskDeps } from "../../../../../src/cluster/conductor/tasks/task-deps.js";
+} from "../../../../../src/control-plane/conductor/tasks/end-move.js";
+import type { Move } from "../../../../../src/control-plane/conductor/tasks/source-allocations.js";
+import type { TaskDeps } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
 import type { Instance } from "../../../../../src/records/index.js";
-import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
   holds,
   migrationOf,
   type Operated,
   operated,
   REQUEST,
-} from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 function depsOf({ bench }: Operated): TaskDeps {
   const { store, placement } = bench;

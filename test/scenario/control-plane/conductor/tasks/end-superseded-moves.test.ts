@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { flavorColumns, type InstanceChanges, type Migration } from "../../../../../src/records/index.js";
-import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
   forgetNode,
   holds,
@@ -9,9 +9,9 @@ import {
   operated,
   PIKE,
   REQUEST,
-} from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
 /** The id of a third flavor. */

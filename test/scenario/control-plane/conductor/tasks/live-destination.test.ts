@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ConductorError } from "../../../../../src/conductor/errors.js";
-import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
+import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
   asked,
   CHECK,
@@ -9,10 +9,10 @@ import {
   guest,
   refused,
   taskOf,
-} from "../../../../unit/cluster/conductor/tasks/live-guest.js";
-import { forgetNode, holds, type Operated } from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+} from "../../../../unit/control-plane/conductor/tasks/live-guest.js";
+import { forgetNode, holds, type Operated } from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
 

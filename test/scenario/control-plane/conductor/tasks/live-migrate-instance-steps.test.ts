@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DOWN_TIME } from "../../../../fixtures/world/conductor-tasks.js";
-import { NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
   asked,
   CHECK,
@@ -10,9 +10,9 @@ import {
   guest,
   refused,
   taskOf,
-} from "../../../../unit/cluster/conductor/tasks/live-guest.js";
-import { holds, migrationOf, PIKE, REQUEST } from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+} from "../../../../unit/control-plane/conductor/tasks/live-guest.js";
+import { holds, migrationOf, PIKE, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 describe("6.5 rows 2 to 4, step by step", () => {
   it("the record, the source's half to the migration, the claim, the destination's word, the message", async () => {

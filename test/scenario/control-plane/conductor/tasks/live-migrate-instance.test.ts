@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/store/task.js";
-import { ConductorError } from "../../../../../src/conductor/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { Instance, Migration } from "../../../../../src/records/index.js";
-import { type Cast, ConductorBench, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
 const CHECK = "check_can_live_migrate_destination";

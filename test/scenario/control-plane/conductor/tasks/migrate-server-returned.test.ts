@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DestinationFailure } from "../../../../../src/records/index.js";
-import { NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
   bothEvents,
   CREATED,
@@ -9,10 +9,15 @@ import {
   selectionOf,
   THREE,
   taskOf,
-} from "../../../../unit/cluster/conductor/tasks/cold-move.js";
-import { migrationOf, type Operated, operated, REQUEST } from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+} from "../../../../unit/control-plane/conductor/tasks/cold-move.js";
+import {
+  migrationOf,
+  type Operated,
+  operated,
+  REQUEST,
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 describe("6.3 row 4: a destination has given it back", () => {
   async function givenBack(

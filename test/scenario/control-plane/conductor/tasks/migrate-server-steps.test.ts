@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
   bothEvents,
   CREATED,
   disableOthers,
   SMALL,
   taskOf,
-} from "../../../../unit/cluster/conductor/tasks/cold-move.js";
+} from "../../../../unit/control-plane/conductor/tasks/cold-move.js";
 import {
   holds,
   migrationOf,
@@ -14,8 +14,8 @@ import {
   PIKE,
   providerOf,
   REQUEST,
-} from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 describe("6.3 rows 2 and 3, step by step", () => {
   it("a resize: the record, the source's half to the migration, the claim, the message", async () => {

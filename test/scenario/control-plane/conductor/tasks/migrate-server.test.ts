@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Flavor, Instance } from "../../../../../src/records/index.js";
-import { ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { MigrateBench, UNCHANGED } from "../../../../unit/cluster/conductor/tasks/migrate-bench.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { ConductorBench, FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { MigrateBench, UNCHANGED } from "../../../../unit/control-plane/conductor/tasks/migrate-bench.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
 const SMALL: Flavor = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
 import { imagePropertiesOf, withImageProperties } from "../../../../../src/records/index.js";
-import { holds, type Operated, operated, providerOf } from "../../../../unit/cluster/conductor/tasks/operated.js";
+import { holds, type Operated, operated, providerOf } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 
 const FAST = { "trait:CUSTOM_FAST": "required" };
 const NEW_IMAGE = "5a000000-0000-4000-8000-000000000002";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { InstanceChanges, Migration } from "../../../../../src/records/index.js";
-import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
   forgetNode,
   holds,
@@ -9,9 +9,9 @@ import {
   type Operated,
   operated,
   REQUEST,
-} from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 

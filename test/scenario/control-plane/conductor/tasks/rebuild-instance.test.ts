@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Instance, type Migration, markInterruptedRebuild } from "../../../../../src/records/index.js";
-import { ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { ConductorBench, FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const CONSUMER_CONFLICT = refusal(
   409,

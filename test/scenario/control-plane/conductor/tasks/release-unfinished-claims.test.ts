@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { releaseUnfinishedClaims } from "../../../../../src/cluster/conductor/tasks/release-unfinished-claims.js";
-import type { TaskDeps } from "../../../../../src/cluster/conductor/tasks/task-deps.js";
+import { releaseUnfinishedClaims } from "../../../../../src/control-plane/conductor/tasks/release-unfinished-claims.js";
+import type { TaskDeps } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
 import type { Migration, MigrationStatus, MigrationType } from "../../../../../src/records/index.js";
-import { holds, migrationOf, operated, REQUEST } from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { holds, migrationOf, operated, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const HOSTS = ["devstack1", "s", "d", "x"];
 

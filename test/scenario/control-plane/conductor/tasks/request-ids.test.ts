@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { ConductorBench } from "../../../../unit/cluster/conductor/tasks/bench.js";
+import { ConductorBench } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 
 let bench: ConductorBench;
 

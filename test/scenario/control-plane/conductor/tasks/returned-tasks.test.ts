@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { DestinationFailure, Instance, Selection } from "../../../../../src/records/index.js";
-import { type ConductorBench, FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { MigrateBench, type MigrateTask, UNCHANGED } from "../../../../unit/cluster/conductor/tasks/migrate-bench.js";
+import { type ConductorBench, FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import {
+  MigrateBench,
+  type MigrateTask,
+  UNCHANGED,
+} from "../../../../unit/control-plane/conductor/tasks/migrate-bench.js";
 
 let migrate: MigrateBench;
 let bench: ConductorBench;

@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { disableOthers, SMALL, THREE, taskOf } from "../../../../unit/cluster/conductor/tasks/cold-move.js";
-import { forgetNode, holds, migrationOf, operated, PIKE } from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement/bench.js";
+import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { disableOthers, SMALL, THREE, taskOf } from "../../../../unit/control-plane/conductor/tasks/cold-move.js";
+import {
+  forgetNode,
+  holds,
+  migrationOf,
+  operated,
+  PIKE,
+} from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { refusal } from "../../../../unit/placement-client/bench.js";
 
 const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
-import { FLAVOR, NEED } from "../../../../unit/cluster/conductor/tasks/bench.js";
-import { holds, type Operated, operated, REQUEST } from "../../../../unit/cluster/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/cluster/conductor/tasks/transcript.js";
+import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
+import { holds, type Operated, operated, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";
+import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 const NOWHERE = { host: null, node: null, computeId: null };
 const EVENT = "conductor_unshelve_instance on conductor:";

@@ -6,7 +6,7 @@ import {
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
   UnexpectedVmState,
-} from "../../../../../src/conductor/errors.js";
+} from "../../../../../src/conductor-client/errors.js";
 import { publicMessageOf } from "../../../../../src/runtime/public-error.js";
 import { BuildAbortException } from "../../../../../src/virt/errors.js";
 import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";

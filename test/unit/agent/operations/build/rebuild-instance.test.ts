@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 
 function rebuilding(options: StageOptions = {}) {

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ConductorUnreachable, InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import {
+  ConductorUnreachable,
+  InstanceNotFound,
+  UnexpectedTaskState,
+} from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, type Migration } from "../../../../../src/records/index.js";
 import { HostEpochOutdated } from "../../../../../src/virt/errors.js";
 import { type FlowStage, MOVE, NOW, type StageOptions, VM } from "../../support/flow-stage.js";

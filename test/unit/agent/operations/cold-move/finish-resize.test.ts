@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ConductorUnreachable, InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import {
+  ConductorUnreachable,
+  InstanceNotFound,
+  UnexpectedTaskState,
+} from "../../../../../src/conductor-client/errors.js";
 import { flavorColumns } from "../../../../../src/records/index.js";
 import {
   ALLOCATIONS,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, flavorColumns, type InstanceChanges } from "../../../../../src/records/index.js";
 import {
   ALLOCATIONS,

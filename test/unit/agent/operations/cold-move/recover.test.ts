@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InvalidMigrationState, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { InvalidMigrationState, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import {
   DISK_INFO,
   MIGRATION_STATUSES,

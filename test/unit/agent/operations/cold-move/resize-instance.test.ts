@@ -4,7 +4,7 @@ import {
   InstanceNotFound,
   InvalidMigrationState,
   UnexpectedTaskState,
-} from "../../../../../src/conductor/errors.js";
+} from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, flavorColumns, type Instance, SET_ASIDE_BY } from "../../../../../src/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, NEW, OLD, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";

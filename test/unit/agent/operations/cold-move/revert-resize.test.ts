@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 import { ERROR_IF_SOFT_DELETED, HALF_DROPPED, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InstanceNotFound } from "../../../../../src/conductor/errors.js";
+import { InstanceNotFound } from "../../../../../src/conductor-client/errors.js";
 import { HostEpochOutdated } from "../../../../../src/virt/errors.js";
 import { DISKS, FlowStage, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 

@@ -4,7 +4,7 @@ import {
   ConductorUnreachable,
   InstanceNotFound,
   UnexpectedTaskState,
-} from "../../../../../src/conductor/errors.js";
+} from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, POWER_STATES, SET_ASIDE_BY } from "../../../../../src/records/index.js";
 import { publicMessageOf } from "../../../../../src/runtime/public-error.js";
 import { ComputeResourcesUnavailable, InstanceExists } from "../../../../../src/virt/errors.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InvalidMigrationState } from "../../../../../src/conductor/errors.js";
+import { InvalidMigrationState } from "../../../../../src/conductor-client/errors.js";
 import { FlowStage, REQUEST } from "../../support/flow-stage.js";
 import { TO_HERE } from "../../support/staged-move.js";
 

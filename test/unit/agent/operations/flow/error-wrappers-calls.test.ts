@@ -11,7 +11,7 @@ import {
   ObjectActionError,
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
-} from "../../../../../src/conductor/errors.js";
+} from "../../../../../src/conductor-client/errors.js";
 import { InstanceFaultRollback, NotImplemented, VirtDriverMisbehaved } from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST } from "../../support/flow-stage.js";
 

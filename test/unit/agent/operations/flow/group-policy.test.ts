@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import type { GroupOnHost } from "../../../../../src/conductor/methods/records.js";
+import type { GroupOnHost } from "../../../../../src/conductor-client/methods/records.js";
 import type { QuirkName } from "../../../../../src/config/quirks.js";
 import { FlowStage, OLD, type StageOptions } from "../../support/flow-stage.js";
 import { TO_HERE } from "../../support/staged-move.js";

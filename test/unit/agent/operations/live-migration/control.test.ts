@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InstanceNotFound } from "../../../../../src/conductor/errors.js";
+import { InstanceNotFound } from "../../../../../src/conductor-client/errors.js";
 import { type FlowStage, VM } from "../../support/flow-stage.js";
 import { migrateLive, moves, READY, recovers, stagedLive } from "../../support/staged-live.js";
 import { TO_HERE } from "../../support/staged-move.js";

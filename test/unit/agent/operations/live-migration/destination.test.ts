@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { InstanceNotFound, MigrationPreCheckError, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import {
+  InstanceNotFound,
+  MigrationPreCheckError,
+  UnexpectedTaskState,
+} from "../../../../../src/conductor-client/errors.js";
 import {
   MigrationPreCheckError as DriverPreCheckError,
   InstanceExists,

@@ -5,7 +5,7 @@ import {
   ObjectActionError,
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
-} from "../../../../../src/conductor/errors.js";
+} from "../../../../../src/conductor-client/errors.js";
 import { type FlowStage, MOVE, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 import { MESSAGE, migrateLive, stagedLive, takenOver } from "../../support/staged-live.js";
 

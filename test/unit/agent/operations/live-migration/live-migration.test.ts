@@ -6,7 +6,7 @@ import {
   MessagingTimeout,
   ObjectActionError,
   UnexpectedTaskState,
-} from "../../../../../src/conductor/errors.js";
+} from "../../../../../src/conductor-client/errors.js";
 import type { LiveMigrationOptions } from "../../../../../src/virt/move-types.js";
 import { type FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 import { BACK, MESSAGE, migrateLive, moves, OPTIONS, READY, recovers, stagedLive } from "../../support/staged-live.js";

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ConductorUnreachable, InstanceNotFound, InvalidMigrationState } from "../../../../../src/conductor/errors.js";
+import {
+  ConductorUnreachable,
+  InstanceNotFound,
+  InvalidMigrationState,
+} from "../../../../../src/conductor-client/errors.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { type FlowStage, VM } from "../../support/flow-stage.js";
 import { BACK, migrateLive, moves, recovers, stagedLive } from "../../support/staged-live.js";

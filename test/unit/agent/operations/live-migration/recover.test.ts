@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ConductorUnreachable, MessagingTimeout, ObjectActionError } from "../../../../../src/conductor/errors.js";
+import {
+  ConductorUnreachable,
+  MessagingTimeout,
+  ObjectActionError,
+} from "../../../../../src/conductor-client/errors.js";
 import type { MigrationStatus } from "../../../../../src/records/index.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, type StageOptions, VM } from "../../support/flow-stage.js";

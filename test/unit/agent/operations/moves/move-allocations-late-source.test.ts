@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { finishSource } from "../../../../../src/agent/operations/moves/move-allocations.js";
 import type { Instance, Migration } from "../../../../../src/records/index.js";
-import { D, I, S, twoHosts } from "../../../placement/two-hosts.js";
+import { D, I, S, twoHosts } from "../../../placement-client/two-hosts.js";
 import {
   type Case,
   CONTEXT,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { finishSource, revertToSource } from "../../../../../src/agent/operations/moves/move-allocations.js";
-import { inventoryOf } from "../../../placement/bench.js";
-import { D, I, NAMES, S, twoHosts } from "../../../placement/two-hosts.js";
+import { inventoryOf } from "../../../placement-client/bench.js";
+import { D, I, NAMES, S, twoHosts } from "../../../placement-client/two-hosts.js";
 import {
   type Case,
   CONTEXT,

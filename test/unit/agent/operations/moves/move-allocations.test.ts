@@ -10,11 +10,11 @@ import {
   onTree,
   revertToSource,
 } from "../../../../../src/agent/operations/moves/move-allocations.js";
-import { AllocationMoveFailed, AllocationUpdateFailed } from "../../../../../src/placement/errors.js";
+import { AllocationMoveFailed, AllocationUpdateFailed } from "../../../../../src/placement-client/errors.js";
 import type { Migration } from "../../../../../src/records/index.js";
 import { aComputeNode, aMigration, anInstance } from "../../../../fixtures/records.js";
-import { inventoryOf } from "../../../placement/bench.js";
-import { CHILD, CONSUMER_CONFLICT, D, I, M, NAMES, NFS, S, twoHosts } from "../../../placement/two-hosts.js";
+import { inventoryOf } from "../../../placement-client/bench.js";
+import { CHILD, CONSUMER_CONFLICT, D, I, M, NAMES, NFS, S, twoHosts } from "../../../placement-client/two-hosts.js";
 import {
   type Case,
   CONTEXT,

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../../../../src/conductor/errors.js";
+import {
+  ObjectActionError,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../../../../src/conductor-client/errors.js";
 import type { Instance } from "../../../../../src/records/index.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST, VM } from "../../support/flow-stage.js";

@@ -5,7 +5,7 @@ import {
   NotImplementedError,
   SetAdminPasswdNotSupported,
   UnexpectedTaskState,
-} from "../../../../../src/conductor/errors.js";
+} from "../../../../../src/conductor-client/errors.js";
 import * as virt from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
+import { MessagingTimeout } from "../../../../../src/conductor-client/errors.js";
 import type { Instance } from "../../../../../src/records/index.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST } from "../../support/flow-stage.js";

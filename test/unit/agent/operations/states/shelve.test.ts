@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import { UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import { GuestNotFound } from "../../../../../src/virt/errors.js";
 import type { SnapshotOptions, SnapshotStage } from "../../../../../src/virt/types.js";
 import { anInstance } from "../../../../fixtures/records.js";

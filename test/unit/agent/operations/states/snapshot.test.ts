@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UnexpectedDeletingTaskState } from "../../../../../src/conductor/errors.js";
+import { UnexpectedDeletingTaskState } from "../../../../../src/conductor-client/errors.js";
 import type { SnapshotOptions } from "../../../../../src/virt/types.js";
 import { FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 

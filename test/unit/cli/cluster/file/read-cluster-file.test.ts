@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settingsOf, upChildren } from "../../../../../src/cli/cluster/up-children.js";
-import { stateDir } from "../../../../../src/cluster/local/state-dir.js";
+import { stateDir } from "../../../../../src/control-plane/local/state-dir.js";
 import { described, OPTIONS, problems } from "./read.js";
 
 describe("groups of hosts", () => {

@@ -3,7 +3,7 @@ import { type HostOutcome, tell } from "../../../../../src/cli/cluster/host/host
 import { hostTable } from "../../../../../src/cli/cluster/host/host-list.js";
 import { chosenHosts, collectHosts } from "../../../../../src/cli/cluster/host/host-session.js";
 import { HostLogFilter } from "../../../../../src/cli/cluster/logs/host-log-filter.js";
-import type { HostRow } from "../../../../../src/conductor/methods/hosts.js";
+import type { HostRow } from "../../../../../src/conductor-client/methods/hosts.js";
 
 function aRow(host: string, more: Partial<HostRow> = {}): HostRow {
   return {

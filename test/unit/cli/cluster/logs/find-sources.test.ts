@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { findSources } from "../../../../../src/cli/cluster/logs/find-sources.js";
 import { merged } from "../../../../../src/cli/cluster/logs/log-source.js";
-import { stateDir } from "../../../../../src/cluster/local/state-dir.js";
+import { stateDir } from "../../../../../src/control-plane/local/state-dir.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
 
 let root: string;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { PlaceWatch } from "../../../../../src/cli/cluster/record/place-watch.js";
-import { administratorIn } from "../../../../../src/conductor/methods/recorded-caller.js";
-import type { HostSession } from "../../../../../src/conductor/port.js";
+import { administratorIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
+import type { HostSession } from "../../../../../src/conductor-client/port.js";
 
 it("new servers are looked for until they have a place, or never will", async () => {
   const servers = new Map<string, object>([

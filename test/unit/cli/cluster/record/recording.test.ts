@@ -4,7 +4,7 @@ import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
 import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
 import { readRecording } from "../../../../../src/cli/cluster/record/recording.js";
 import { exitCodeOf } from "../../../../../src/cli/ui/report-failure.js";
-import { administratorIn } from "../../../../../src/conductor/methods/recorded-caller.js";
+import { administratorIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
 import type { Files } from "../../../../../src/runtime/files.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { property } from "../../../../fixtures/property.js";

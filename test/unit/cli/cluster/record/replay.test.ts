@@ -6,8 +6,8 @@ import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
 import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
 import { type Recording, readRecording } from "../../../../../src/cli/cluster/record/recording.js";
 import type { ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
-import type { RecordedEvent, RecordedRequest } from "../../../../../src/conductor/methods/cluster.js";
-import { administratorIn, type RecordedCaller } from "../../../../../src/conductor/methods/recorded-caller.js";
+import type { RecordedEvent, RecordedRequest } from "../../../../../src/conductor-client/methods/cluster.js";
+import { administratorIn, type RecordedCaller } from "../../../../../src/conductor-client/methods/recorded-caller.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 
 const OLD = "00000000-0000-4000-8000-000000000001";

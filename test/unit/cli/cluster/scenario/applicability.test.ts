@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { obstacles } from "../../../../../src/cli/cluster/scenario/applicability.js";
-import type { CloudSession } from "../../../../../src/cluster/local/cloud-session.js";
+import type { CloudSession } from "../../../../../src/control-plane/local/cloud-session.js";
 
 const STEPS = [
   { say: "vm1 is created.", ask: "POST compute /servers", body: { server: { name: "vm1" } } },

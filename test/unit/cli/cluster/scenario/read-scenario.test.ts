@@ -3,7 +3,7 @@ import { describeScenario, readScenario } from "../../../../../src/cli/cluster/s
 import { resolveReferences } from "../../../../../src/cli/cluster/scenario/references.js";
 import { commandFor } from "../../../../../src/cli/cluster/scenario/scenario-text.js";
 import { wordsOf } from "../../../../../src/cli/cluster/scenario/words.js";
-import type { CloudSession } from "../../../../../src/cluster/local/cloud-session.js";
+import type { CloudSession } from "../../../../../src/control-plane/local/cloud-session.js";
 import { nodeDigests } from "../../../../../src/runtime/node/node-digests.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";

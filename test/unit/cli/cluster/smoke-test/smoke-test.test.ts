@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Drill, type DrillOptions } from "../../../../../src/cli/cluster/drill/drill.js";
-import type { DrillResult } from "../../../../../src/cli/cluster/drill/drill-result.js";
-import { NoOutage } from "../../../../../src/cli/cluster/drill/host-outage.js";
-import { CloudRequestFailed } from "../../../../../src/cluster/local/cloud-session.js";
+import { NoOutage } from "../../../../../src/cli/cluster/smoke-test/host-outage.js";
+import { Drill, type DrillOptions } from "../../../../../src/cli/cluster/smoke-test/smoke-test.js";
+import type { DrillResult } from "../../../../../src/cli/cluster/smoke-test/smoke-test-result.js";
+import { CloudRequestFailed } from "../../../../../src/control-plane/local/cloud-session.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 
 interface Server {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { pidsHere } from "../../../../../src/cli/cluster/snapshot/live-snapshot.js";
-import type { HostSession } from "../../../../../src/conductor/port.js";
+import type { HostSession } from "../../../../../src/conductor-client/port.js";
 
 it("a snapshot stops no process of this machine whose pid an agent of another machine has", async () => {
   const holders: Readonly<Record<string, object | null>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { whilePaused } from "../../../../../src/cli/cluster/snapshot/paused.js";
-import { stateDir } from "../../../../../src/cluster/local/state-dir.js";
+import { stateDir } from "../../../../../src/control-plane/local/state-dir.js";
 import type { Programs } from "../../../../../src/runtime/programs.js";
 
 const directory = stateDir("/cluster", "/");

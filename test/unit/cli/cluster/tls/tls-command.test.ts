@@ -7,7 +7,7 @@ import {
 } from "../../../../../src/cli/cluster/tls/make-certificates.js";
 import { renderTls } from "../../../../../src/cli/cluster/tls/render-tls.js";
 import { certificate } from "../../../../../src/cli/cluster/tls/tls-command.js";
-import { stateDir } from "../../../../../src/cluster/local/state-dir.js";
+import { stateDir } from "../../../../../src/control-plane/local/state-dir.js";
 import type { Files } from "../../../../../src/runtime/files.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 

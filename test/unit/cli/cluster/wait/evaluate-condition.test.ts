@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Condition } from "../../../../../src/cli/cluster/wait/condition.js";
-import { type Asked, judge } from "../../../../../src/cli/cluster/wait/judge.js";
-import type { ClusterWork } from "../../../../../src/conductor/methods/cluster.js";
+import { type Asked, judge } from "../../../../../src/cli/cluster/wait/evaluate-condition.js";
+import type { ClusterWork } from "../../../../../src/conductor-client/methods/cluster.js";
 
 const NOTHING: ClusterWork = { tasks: 0, messages: 0, servers: [], moves: [] };
 const paths: string[] = [];

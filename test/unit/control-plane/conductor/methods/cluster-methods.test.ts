@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
-import type { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js";
-import type { HostSupervisor } from "../../../../../src/cluster/conductor/host-supervisor.js";
-import { clusterMethods } from "../../../../../src/cluster/conductor/methods/cluster-methods.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import type { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
+import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-supervisor.js";
+import { clusterMethods } from "../../../../../src/control-plane/conductor/methods/cluster-methods.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { anInstance } from "../../../../fixtures/records.js";

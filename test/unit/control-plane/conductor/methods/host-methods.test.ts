@@ -1,13 +1,17 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
-import { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js";
-import type { HostSupervisor } from "../../../../../src/cluster/conductor/host-supervisor.js";
-import { hostMethods, hostsToReport, listAgents } from "../../../../../src/cluster/conductor/methods/host-methods.js";
-import type { Session } from "../../../../../src/cluster/conductor/session.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
-import { ComputeHostNotFound, ConductorError } from "../../../../../src/conductor/errors.js";
-import type { HostProcess } from "../../../../../src/conductor/methods/hosts.js";
-import type { HostState } from "../../../../../src/conductor/methods/session.js";
+import { ComputeHostNotFound, ConductorError } from "../../../../../src/conductor-client/errors.js";
+import type { HostProcess } from "../../../../../src/conductor-client/methods/hosts.js";
+import type { HostState } from "../../../../../src/conductor-client/methods/session.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
+import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-supervisor.js";
+import {
+  hostMethods,
+  hostsToReport,
+  listAgents,
+} from "../../../../../src/control-plane/conductor/methods/host-methods.js";
+import type { Session } from "../../../../../src/control-plane/conductor/session.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import type { VirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";

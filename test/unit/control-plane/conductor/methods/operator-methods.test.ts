@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
-import { operatorMethods } from "../../../../../src/cluster/conductor/methods/operator-methods.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
-import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../../../src/conductor/errors.js";
+import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../../../src/conductor-client/errors.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import { operatorMethods } from "../../../../../src/control-plane/conductor/methods/operator-methods.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { anInstance, nodeResources } from "../../../../fixtures/records.js";

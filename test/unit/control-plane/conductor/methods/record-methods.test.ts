@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
-import { recordMethods } from "../../../../../src/cluster/conductor/methods/record-methods.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
-import type { RECORD_METHODS } from "../../../../../src/conductor/methods/records.js";
+import type { RECORD_METHODS } from "../../../../../src/conductor-client/methods/records.js";
+import { recordMethods } from "../../../../../src/control-plane/conductor/methods/record-methods.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
 
 type Method = keyof typeof RECORD_METHODS;
 

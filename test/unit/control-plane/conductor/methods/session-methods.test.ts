@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { AgentMessages } from "../../../../../src/cluster/conductor/agent-messages.js";
-import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
-import { HostLeases } from "../../../../../src/cluster/conductor/host-leases.js";
-import { sessionMethods } from "../../../../../src/cluster/conductor/methods/session-methods.js";
-import { Outbox } from "../../../../../src/cluster/conductor/outbox.js";
-import type { Session } from "../../../../../src/cluster/conductor/session.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
-import { HostLeaseHeld, UnsupportedProtocol } from "../../../../../src/conductor/errors.js";
-import { PROTOCOL_VERSION } from "../../../../../src/conductor/wire/frames.js";
+import { HostLeaseHeld, UnsupportedProtocol } from "../../../../../src/conductor-client/errors.js";
+import { PROTOCOL_VERSION } from "../../../../../src/conductor-client/wire/frames.js";
+import type { AgentMessages } from "../../../../../src/control-plane/conductor/agent-messages.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
+import { sessionMethods } from "../../../../../src/control-plane/conductor/methods/session-methods.js";
+import { Outbox } from "../../../../../src/control-plane/conductor/outbox.js";
+import type { Session } from "../../../../../src/control-plane/conductor/session.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 

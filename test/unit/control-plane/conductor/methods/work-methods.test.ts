@@ -1,8 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Caller } from "../../../../../src/cluster/conductor/caller.js";
-import { workMethods } from "../../../../../src/cluster/conductor/methods/work-methods.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
-import { InstanceNotFound, ObjectActionError, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import {
+  InstanceNotFound,
+  ObjectActionError,
+  UnexpectedTaskState,
+} from "../../../../../src/conductor-client/errors.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import { workMethods } from "../../../../../src/control-plane/conductor/methods/work-methods.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";

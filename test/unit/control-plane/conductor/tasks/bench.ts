@@ -1,16 +1,16 @@
 import { expect, onTestFinished } from "vitest";
-import type { AgentBus } from "../../../../../src/cluster/conductor/agent-messages.js";
-import type { TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
-import type { Scheduler, SchedulerConfig } from "../../../../../src/cluster/scheduler/scheduler.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
-import type { Task } from "../../../../../src/cluster/store/task.js";
-import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
-import type { ReportClient } from "../../../../../src/placement/report-client.js";
+import { MessagingTimeout } from "../../../../../src/conductor-client/errors.js";
+import type { AgentBus } from "../../../../../src/control-plane/conductor/agent-messages.js";
+import type { TaskRunner } from "../../../../../src/control-plane/conductor/task-runner.js";
+import type { Scheduler, SchedulerConfig } from "../../../../../src/control-plane/scheduler/scheduler.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { ReportClient } from "../../../../../src/placement-client/report-client.js";
 import type { Flavor, Instance, RequestSpec, VmState } from "../../../../../src/records/index.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
 import { conductorTasks } from "../../../../fixtures/world/conductor-tasks.js";
-import { inventoryOf, PlacementBench } from "../../../placement/bench.js";
+import { inventoryOf, PlacementBench } from "../../../placement-client/bench.js";
 
 export const FLAVOR: Flavor = aFlavor();
 export const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };

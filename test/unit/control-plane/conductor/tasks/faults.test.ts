@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { carryOutDelete } from "../../../../../src/cluster/conductor/tasks/acknowledged-delete.js";
+import { carryOutDelete } from "../../../../../src/control-plane/conductor/tasks/acknowledged-delete.js";
 import {
   addFault,
   endOperation,
@@ -7,11 +7,11 @@ import {
   messageOf,
   RecordMissing,
   retriesExceeded,
-} from "../../../../../src/cluster/conductor/tasks/faults.js";
-import * as live from "../../../../../src/cluster/conductor/tasks/live-errors.js";
-import { taskOptions } from "../../../../../src/cluster/conductor/tasks/task-deps.js";
-import { NoValidHost } from "../../../../../src/cluster/scheduler/errors.js";
-import type { Store } from "../../../../../src/cluster/store/store.js";
+} from "../../../../../src/control-plane/conductor/tasks/faults.js";
+import * as live from "../../../../../src/control-plane/conductor/tasks/live-errors.js";
+import { taskOptions } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
+import { NoValidHost } from "../../../../../src/control-plane/scheduler/errors.js";
+import type { Store } from "../../../../../src/control-plane/store/store.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type TaskContext, TaskRunner, type TaskTable } from "../../../../../src/cluster/conductor/task-runner.js";
-import type { Task } from "../../../../../src/cluster/store/task.js";
-import { Turns } from "../../../../../src/cluster/turns.js";
+import {
+  type TaskContext,
+  TaskRunner,
+  type TaskTable,
+} from "../../../../../src/control-plane/conductor/task-runner.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
+import { Turns } from "../../../../../src/control-plane/time-slices.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 

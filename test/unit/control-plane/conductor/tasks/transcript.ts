@@ -1,6 +1,6 @@
-import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/task.js";
 import { isObject } from "../../../../../src/runtime/is-object.js";
-import type { Sent } from "../../../placement/bench.js";
+import type { Sent } from "../../../placement-client/bench.js";
 import type { Cast, ConductorBench } from "./bench.js";
 
 /** One thing that happened, and its particulars: `["PUT /allocations/I", { devstack2: { VCPU: 1 } }]`. */

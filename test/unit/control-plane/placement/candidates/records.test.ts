@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { inProcessHttp } from "../../../../../src/cluster/in-process-http.js";
-import { Turns } from "../../../../../src/cluster/turns.js";
-import type { CandidatesGroup, CandidatesQuery } from "../../../../../src/placement/types.js";
+import { inProcessHttp } from "../../../../../src/control-plane/in-process-http.js";
+import { Turns } from "../../../../../src/control-plane/time-slices.js";
+import type { CandidatesGroup, CandidatesQuery } from "../../../../../src/placement-client/types.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { reportClientOf } from "../../../../fixtures/world/report-client.js";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { acceptable } from "../../../../../src/cluster/placement/http/accept.js";
-import { httpDate } from "../../../../../src/cluster/placement/http/http-date.js";
-import { negotiate, pythonInt } from "../../../../../src/cluster/placement/http/microversion.js";
-import { Query } from "../../../../../src/cluster/placement/http/query.js";
-import { matchRoute } from "../../../../../src/cluster/placement/http/routes.js";
+import { acceptable } from "../../../../../src/control-plane/placement/http/accept.js";
+import { httpDate } from "../../../../../src/control-plane/placement/http/http-date.js";
+import { negotiate, pythonInt } from "../../../../../src/control-plane/placement/http/microversion.js";
+import { Query } from "../../../../../src/control-plane/placement/http/query.js";
+import { matchRoute } from "../../../../../src/control-plane/placement/http/routes.js";
 
 describe("negotiate", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { createPlacement } from "../../../../../src/cluster/placement/service.js";
+import { createPlacement } from "../../../../../src/control-plane/placement/service.js";
 import { joined, type ServiceResponse } from "../../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { adminRequest } from "../../../../fixtures/admin-request.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { PlacementCredentials, PolicyOptions } from "../../../../../src/cluster/placement/options.js";
-import type { Action } from "../../../../../src/cluster/placement/policy/default-rules.js";
-import { Enforcer } from "../../../../../src/cluster/placement/policy/enforcer.js";
-import { type PolicyFacts, parseRule } from "../../../../../src/cluster/policy/rule-parser.js";
+import type { PlacementCredentials, PolicyOptions } from "../../../../../src/control-plane/placement/options.js";
+import type { Action } from "../../../../../src/control-plane/placement/policy/default-rules.js";
+import { Enforcer } from "../../../../../src/control-plane/placement/policy/enforcer.js";
+import { type PolicyFacts, parseRule } from "../../../../../src/control-plane/policy/rule-parser.js";
 
 const facts: PolicyFacts = {
   credentials: {

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "../../../../../src/cluster/placement/store/database.js";
+import type { Database, Statement } from "../../../../../src/control-plane/placement/store/database.js";
 
 /** Fails at statements that match, as a full disk would. */
 export class FailingDatabase implements Database {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createPlacement, type PlacementService } from "../../../../../src/cluster/placement/service.js";
-import { openDatabase } from "../../../../../src/cluster/placement/store/database.js";
+import { createPlacement, type PlacementService } from "../../../../../src/control-plane/placement/service.js";
+import { openDatabase } from "../../../../../src/control-plane/placement/store/database.js";
 import type { ServiceResponse } from "../../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { adminRequest } from "../../../../fixtures/admin-request.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openDatabase } from "../../../../../src/cluster/placement/store/database.js";
+import { openDatabase } from "../../../../../src/control-plane/placement/store/database.js";
 import { aggregate, consumer, uuid, World } from "../world.js";
 import { FailingDatabase } from "./failing-database.js";
 

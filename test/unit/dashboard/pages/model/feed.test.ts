@@ -1,10 +1,10 @@
 import { effect } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { Cluster } from "../../../../../src/window/pages/model/cluster.js";
-import { Feed } from "../../../../../src/window/pages/model/feed.js";
-import type { WindowMessage } from "../../../../../src/window/wire/stream.js";
+import { Cluster } from "../../../../../src/dashboard/pages/model/cluster.js";
+import { Feed } from "../../../../../src/dashboard/pages/model/feed.js";
+import type { DashboardMessage } from "../../../../../src/dashboard/wire/stream.js";
 
-function heartbeat(seq: number, at: number): WindowMessage {
+function heartbeat(seq: number, at: number): DashboardMessage {
   return { seq, at, set: [{ kind: "heartbeat", key: "devstack1", value: at }], gone: [] };
 }
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { isRequestWanted, requestWords } from "../../../../../src/window/pages/model/filters.js";
-import type { RequestRow } from "../../../../../src/window/wire/request-rows.js";
-import { serverRow } from "../../../../window/support/generated-cluster.js";
-import { requestRow } from "../../../../window/support/scenes.js";
+import { isRequestWanted, requestWords } from "../../../../../src/dashboard/pages/model/filters.js";
+import type { RequestRow } from "../../../../../src/dashboard/wire/request-rows.js";
+import { serverRow } from "../../../../dashboard/support/generated-cluster.js";
+import { requestRow } from "../../../../dashboard/support/scenes.js";
 
 const vm1 = serverRow(5, 0);
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { barOf, barsOf, inOrder } from "../../../../../src/window/pages/model/bars.js";
-import { commandsOf, missingOf } from "../../../../../src/window/pages/model/commands.js";
-import { othersOf, pairsOf } from "../../../../../src/window/pages/model/compare.js";
-import { isHostWanted } from "../../../../../src/window/pages/model/filters.js";
-import { age, amount } from "../../../../../src/window/pages/model/format.js";
-import { hashOf, routeOf } from "../../../../../src/window/pages/model/routes.js";
-import type { WindowAction } from "../../../../../src/window/wire/actions.js";
-import type { FindingRow } from "../../../../../src/window/wire/audit-rows.js";
-import { hostRow, providerRow, serverRow } from "../../../../window/support/generated-cluster.js";
+import { barOf, barsOf, inOrder } from "../../../../../src/dashboard/pages/model/bars.js";
+import { commandsOf, missingOf } from "../../../../../src/dashboard/pages/model/commands.js";
+import { othersOf, pairsOf } from "../../../../../src/dashboard/pages/model/compare.js";
+import { isHostWanted } from "../../../../../src/dashboard/pages/model/filters.js";
+import { age, amount } from "../../../../../src/dashboard/pages/model/format.js";
+import { hashOf, routeOf } from "../../../../../src/dashboard/pages/model/routes.js";
+import type { DashboardAction } from "../../../../../src/dashboard/wire/actions.js";
+import type { FindingRow } from "../../../../../src/dashboard/wire/audit-rows.js";
+import { hostRow, providerRow, serverRow } from "../../../../dashboard/support/generated-cluster.js";
 
 describe("bars", () => {
   it("split what is used by who holds it, without what is reserved, times the ratio", () => {
@@ -109,7 +109,7 @@ describe("addresses of views", () => {
 });
 
 describe("commands of actions", () => {
-  const action: WindowAction = {
+  const action: DashboardAction = {
     name: "evacuate",
     label: "Evacuate",
     summary: "",

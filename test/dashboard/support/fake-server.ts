@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { ActionAnswer } from "../../../src/window/wire/actions.js";
-import type { RequestBodies } from "../../../src/window/wire/request-rows.js";
-import type { ServerLife } from "../../../src/window/wire/server-rows.js";
-import type { Kind, WindowHello, WindowMessage, WindowRow } from "../../../src/window/wire/stream.js";
+import type { ActionAnswer } from "../../../src/dashboard/wire/actions.js";
+import type { RequestBodies } from "../../../src/dashboard/wire/request-rows.js";
+import type { ServerLife } from "../../../src/dashboard/wire/server-rows.js";
+import type { DashboardHello, DashboardMessage, DashboardRow, Kind } from "../../../src/dashboard/wire/stream.js";
 import { PACKAGE_ROOT } from "../../process/support/program.js";
 
-const FILES = join(PACKAGE_ROOT, "dist/bin/lib/window");
+const FILES = join(PACKAGE_ROOT, "dist/bin/lib/dashboard");
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
@@ -21,17 +21,17 @@ const POLICY =
 /** Rows of one message of the snapshot. */
 const PORTION = 500;
 
-export interface FakeWindowParts {
-  readonly hello: () => WindowHello;
-  readonly rows: () => Iterable<WindowRow>;
+export interface FakeDashboardParts {
+  readonly hello: () => DashboardHello;
+  readonly rows: () => Iterable<DashboardRow>;
   readonly life?: (uuid: string) => ServerLife | null;
   readonly bodies?: (id: string) => RequestBodies | null;
   readonly password?: string;
 }
 
 /** Says to the page whatever a test wants it to be told, by the wire of the real server. */
-export class FakeWindow {
-  readonly #parts: FakeWindowParts;
+export class FakeDashboardServer {
+  readonly #parts: FakeDashboardParts;
   readonly #server: Server;
   /** What each page listens to: requests, or all else. */
   readonly #streams = new Map<ServerResponse, "requests" | "events">();
@@ -43,7 +43,7 @@ export class FakeWindow {
   readonly acted: { readonly name: string; readonly body: unknown; readonly secret: string | undefined }[] = [];
   answer: ActionAnswer = { ok: true, commands: [], error: null, lines: [], made: null, requestId: null };
 
-  constructor(parts: FakeWindowParts) {
+  constructor(parts: FakeDashboardParts) {
     this.#parts = parts;
     this.#entered = parts.password === undefined;
     this.#server = createServer((request, response) => {
@@ -66,11 +66,11 @@ export class FakeWindow {
     return this.#streams.size;
   }
 
-  push(set: readonly WindowRow[], gone: WindowMessage["gone"] = []): void {
+  push(set: readonly DashboardRow[], gone: DashboardMessage["gone"] = []): void {
     const seq = ++this.#seq;
     for (const [stream, what] of this.#streams) {
       const wanted = ({ kind }: { readonly kind: Kind }) => (kind === "request") === (what === "requests");
-      const message: WindowMessage = { seq, at: Date.now(), set: set.filter(wanted), gone: gone.filter(wanted) };
+      const message: DashboardMessage = { seq, at: Date.now(), set: set.filter(wanted), gone: gone.filter(wanted) };
       stream.write(`id: ${seq}\ndata: ${JSON.stringify(message)}\n\n`);
     }
   }
@@ -126,9 +126,9 @@ export class FakeWindow {
   #listen(response: ServerResponse, what: "events" | "requests"): void {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write(`event: hello\ndata: ${JSON.stringify(this.#parts.hello())}\n\n`);
-    let portion: WindowRow[] = [];
+    let portion: DashboardRow[] = [];
     const send = () => {
-      const message: WindowMessage = { seq: this.#seq, at: Date.now(), set: portion, gone: [] };
+      const message: DashboardMessage = { seq: this.#seq, at: Date.now(), set: portion, gone: [] };
       response.write(`id: ${this.#seq}\ndata: ${JSON.stringify(message)}\n\n`);
       portion = [];
     };

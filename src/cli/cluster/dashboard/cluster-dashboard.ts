@@ -1,33 +1,33 @@
 import { fileURLToPath } from "node:url";
-import type { Inside } from "../../../cluster/extension.js";
-import type { StateDir } from "../../../cluster/local/state-dir.js";
-import { Snapshots } from "../../../cluster/snapshot/snapshots.js";
+import type { Inside } from "../../../control-plane/extension.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { Snapshots } from "../../../control-plane/snapshot/snapshots.js";
+import { type Dashboard, openDashboard } from "../../../dashboard/dashboard.js";
+import type { Shelved } from "../../../dashboard/rows/saved-items.js";
 import type { Files } from "../../../runtime/files.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import type { Shelved } from "../../../window/rows/shelves.js";
-import { openWindow, type Window } from "../../../window/window.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/version.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
-import { clusterDeeds, windowPlan } from "./cluster-deeds.js";
-import { CommandDeeds } from "./command-deed.js";
-import { hostDeeds } from "./host-deeds.js";
+import { auditPlanFile, clusterDeeds } from "./cluster-actions.js";
+import { CommandDeeds } from "./command-action.js";
+import { hostDeeds } from "./host-actions.js";
 import { hostFolders } from "./host-folders.js";
 import { plannedEdits } from "./planned-edits.js";
-import { askCompute, imageId, serverDeeds } from "./server-deeds.js";
-import { serviceDeeds } from "./service-deeds.js";
+import { askCompute, imageId, serverDeeds } from "./server-actions.js";
+import { serviceDeeds } from "./service-actions.js";
 
 /** Where the build has put the page: beside the bundle. */
-const PAGE = fileURLToPath(new URL("./window", import.meta.url));
+const PAGE = fileURLToPath(new URL("./dashboard", import.meta.url));
 
 /** The page of a cluster, with what commands can do on it. */
-export function clusterWindow(inside: Inside, runtime: Runtime, directory: StateDir): Window {
+export function clusterDashboard(inside: Inside, runtime: Runtime, directory: StateDir): Dashboard {
   const commands = new CommandDeeds();
   const place = placeText(directory.root);
   const ask = askCompute({ runtime, directory });
-  return openWindow(inside, {
+  return openDashboard(inside, {
     runtime,
     digests: nodeDigests,
     pageFolder: PAGE,
@@ -52,7 +52,7 @@ async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
   const snapshots = await new Snapshots(directory, files).list();
   const titles = await scenarioTitles(files);
   return {
-    edit: await plannedEdits(files, windowPlan(directory)),
+    edit: await plannedEdits(files, auditPlanFile(directory)),
     snapshot: new Map(snapshots.map(({ name, savedAt, bytes }) => [name, { name, at: savedAt, bytes }])),
     scenario: new Map(titles.map(({ name, title }) => [name, { title }])),
   };
